@@ -1,0 +1,49 @@
+# flowplan_module(NAME [USES module...] [PUBLIC lib...] [PRIVATE lib...])
+#
+# One module of the library: sources src/NAME/*.cpp, headers include/flowplan/NAME/*.hpp. USES names
+# the modules above it in docs/architecture.md; linking only those keeps the imports one-way.
+add_library(flowplan_options INTERFACE)
+target_compile_features(flowplan_options INTERFACE cxx_std_20)
+target_compile_options(flowplan_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns inside std::string (GCC bug 105651)
+  $<$<BOOL:${FLOWPLAN_WERROR}>:-Werror>)
+if(FLOWPLAN_SANITIZE)
+  target_compile_options(flowplan_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(flowplan_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+function(flowplan_module name)
+  cmake_parse_arguments(arg "" "" "USES;PUBLIC;PRIVATE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  if(NOT sources)  # TEMPORARY while modules are being written
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp" "namespace flowplan {}\n")
+    set(sources "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp")
+  endif()
+  add_library(flowplan_${name} STATIC ${sources})
+  target_include_directories(flowplan_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  list(TRANSFORM arg_USES PREPEND flowplan_)
+  target_link_libraries(flowplan_${name}
+    PUBLIC ${arg_USES} ${arg_PUBLIC}
+    PRIVATE $<BUILD_INTERFACE:flowplan_options> ${arg_PRIVATE})
+  target_compile_features(flowplan_${name} PUBLIC cxx_std_20)
+  set_property(GLOBAL APPEND PROPERTY FLOWPLAN_MODULES ${name})
+endfunction()
+
+# flowplan_module_test(NAME): tests/NAME/*_test.cpp as the program flowplan_NAME_test, one CTest test.
+function(flowplan_module_test name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(flowplan_${name}_test ${sources})
+  target_link_libraries(flowplan_${name}_test PRIVATE flowplan_${name} flowplan_options
+                                                      fmt::fmt nlohmann_json::nlohmann_json
+                                                      flowplan_catch_main)
+  target_compile_definitions(flowplan_${name}_test PRIVATE
+    FLOWPLAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND flowplan_${name}_test)
+endfunction()
