@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sharing.hpp"
+
+namespace flowplan::flow {
+
+/// Runs flows over time: rates are constant between instants at which a flow starts or ends. The
+/// caller owns the clock: it asks for the next end, advances to that or to an earlier instant of
+/// its own, and starts what starts then. Rates are solved once for all changes of an instant.
+class Engine {
+ public:
+  Engine(const Network& network, const FlowSet& flows);
+
+  /// Starts a flow of more than 0 bytes now. It may have run before, but does not run at present.
+  void start(std::uint32_t flow);
+
+  /// When the next flow ends; `unlimited` when none runs.
+  [[nodiscard]] double next_end();
+
+  /// Goes to `time`, which is not before now and not after `next_end()`, and ends all flows that
+  /// end at that instant. Returns them in ascending order.
+  const std::vector<std::uint32_t>& advance(double time);
+
+  [[nodiscard]] double now() const { return now_; }
+  /// Distinct instants at which some rate was solved.
+  [[nodiscard]] std::uint64_t solves() const { return solves_; }
+
+  /// The link that held the flow for the longest part of the time it has run, the first on its path
+  /// of equals; `no_link` when its cap did.
+  [[nodiscard]] LinkId bottleneck(std::uint32_t flow) const;
+
+ private:
+  [[nodiscard]] std::size_t held_slot(std::uint32_t flow, std::uint32_t holder) const;
+  void account(std::uint32_t flow);
+  void renew();
+
+  const FlowSet& flows_;
+  Sharing sharing_;
+  MinimumTree ends_;
+
+  // Per flow. Bytes left are as of `since_` and settled only when the rate changes.
+  std::vector<double> left_, since_, rate_;
+  std::vector<std::uint32_t> holder_;
+  std::vector<double> held_s_;  // time held by each hop and, last, by the cap
+
+  std::vector<std::uint32_t> ended_;
+  double now_ = 0.0;
+  std::uint64_t solves_ = 0;
+};
+
+/// What each link has carried once every flow has run `times[f]` times.
+[[nodiscard]] std::vector<double> amounts(const Network& network, const FlowSet& flows,
+                                          const std::vector<double>& times);
+
+}  // namespace flowplan::flow
