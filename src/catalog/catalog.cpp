@@ -1,0 +1,128 @@
+#include "flowplan/catalog/catalog.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "flowplan/base/assert.hpp"
+#include "flowplan/catalog/prices.hpp"
+#include "loader.hpp"
+
+namespace flowplan::catalog {
+
+namespace {
+
+template <class T>
+const T* by_id(const std::vector<T>& all, std::string_view id) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const T& t) { return t.id == id; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// The EC2 instances with one of some GPUs; reference systems where there are no others.
+std::vector<std::string> instances_with(const std::vector<Instance>& instances,
+                                        const std::vector<std::string>& gpus) {
+  std::vector<std::string> sold, references;
+  for (const Instance& instance : instances) {
+    if (std::find(gpus.begin(), gpus.end(), instance.gpu) == gpus.end()) continue;
+    if (!instance.only_in.empty()) continue;
+    (instance.kind == InstanceKind::reference ? references : sold).push_back(instance.id);
+  }
+  return sold.empty() ? references : sold;
+}
+
+}  // namespace
+
+Result<Catalog> Catalog::load(const std::string& directory,
+                              const std::vector<std::string>& overlays) {
+  return Loader(directory).run(overlays);
+}
+
+Result<const Instance*> Catalog::instance(std::string_view name) const {
+  auto id = instance_names_.resolve(name);
+  if (id) return by_id(instances_, *id);
+  if (id.error().front().code == Code::unknown_name) {
+    // People also ask for an instance by its GPU.
+    std::vector<std::string> meant;
+    const std::string key = name_key(name);
+    for (const Gpu& g : gpus_) {
+      if (name_key(g.id) == key) meant.push_back(g.id);
+    }
+    for (const Names::Alias& alias : gpu_names_.aliases()) {
+      if (alias.key == key) meant = alias.ids;
+    }
+    if (const auto choices = instances_with(instances_, meant); !choices.empty()) {
+      return fail(error(Code::ambiguous_name, fmt::format("`{}` is a GPU, not an instance", name),
+                        fmt::format("instances with it: {}", fmt::join(choices, ", "))));
+    }
+  }
+  return fail(std::move(id.error()));
+}
+
+Result<const Gpu*> Catalog::gpu(std::string_view name) const {
+  auto id = gpu_names_.resolve(name);
+  if (!id) return fail(std::move(id.error()));
+  return by_id(gpus_, *id);
+}
+
+Result<const Network*> Catalog::network(std::string_view name) const {
+  auto id = network_names_.resolve(name);
+  if (!id) return fail(std::move(id.error()));
+  return by_id(networks_, *id);
+}
+
+Result<const model::Transformer*> Catalog::transformer(std::string_view name) const {
+  auto id = model_names_.resolve(name);
+  if (!id) return fail(std::move(id.error()));
+  const auto found = std::find_if(transformers_.begin(), transformers_.end(),
+                                  [&](const model::Transformer& m) { return m.name == *id; });
+  if (found != transformers_.end()) return &*found;
+  Diagnostics reasons = model_entry(*id)->unsupported;
+  for (Diagnostic& reason : reasons)
+    reason.message = fmt::format("{} cannot be modelled: {}", *id, reason.message);
+  return fail(std::move(reasons));
+}
+
+Result<const Constants*> Catalog::constants(std::string_view id) const {
+  std::vector<std::string> known;
+  for (const Constants& set : constants_) {
+    if (set.id() == id) return &set;
+    known.push_back(set.id());
+  }
+  return fail(
+      error(Code::unknown_name, fmt::format("unknown constants set `{}`", id), suggest(id, known)));
+}
+
+const Gpu& Catalog::gpu_of(const Instance& instance) const {
+  const Gpu* gpu = by_id(gpus_, instance.gpu);
+  FLOWPLAN_ASSERT(gpu != nullptr);
+  return *gpu;
+}
+
+const ModelEntry* Catalog::model_entry(std::string_view id) const {
+  return by_id(models_, id);
+}
+
+std::vector<Price> Catalog::prices(std::string_view instance, std::string_view region) const {
+  std::vector<Price> found;
+  const auto id = instance_names_.resolve(instance);
+  if (!id) return found;
+  for (const Price& price : prices_) {
+    if (price.instance == *id && price_applies(price.region, region)) found.push_back(price);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Price& a, const Price& b) {
+    return a.purchase != b.purchase ? a.purchase < b.purchase : a.as_of > b.as_of;
+  });
+  return found;
+}
+
+std::optional<Price> Catalog::price(std::string_view instance, std::string_view purchase,
+                                    std::string_view region) const {
+  for (Price& price : prices(instance, region)) {
+    if (price.purchase == purchase) return std::move(price);
+  }
+  return std::nullopt;
+}
+
+}  // namespace flowplan::catalog

@@ -1,0 +1,122 @@
+#include "flowplan/model/read_config.hpp"
+
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace flowplan::model {
+
+namespace {
+
+Result<Transformer> read(const std::string& text) {
+  const auto document = JsonDocument::parse(text, "config.json");
+  REQUIRE(document.has_value());
+  return read_config(*document, "m");
+}
+
+const std::string llama = R"({
+  "model_type": "llama",
+  "num_hidden_layers": 2,
+  "hidden_size": 64,
+  "intermediate_size": 256,
+  "num_attention_heads": 4,
+  "vocab_size": 100)";
+
+}  // namespace
+
+TEST_CASE("fields that a config leaves out take their family's meaning") {
+  const auto m = read(llama + "}");
+  REQUIRE(m.has_value());
+  CHECK(m->kv_heads == 4);
+  CHECK(m->head_dim == 16);
+  CHECK(m->gated_mlp);
+  CHECK_FALSE(m->tied_embeddings);
+  CHECK(m->context == 0);
+}
+
+TEST_CASE("a Qwen2 config has biases on q, k and v and ignores an unused window") {
+  const auto m = read(
+      R"({"model_type": "qwen2", "num_hidden_layers": 28, "hidden_size": 3584,
+          "intermediate_size": 18944, "num_attention_heads": 28, "num_key_value_heads": 4,
+          "vocab_size": 152064, "tie_word_embeddings": false, "sliding_window": 131072,
+          "use_sliding_window": false})");
+  REQUIRE(m.has_value());
+  CHECK(m->sliding_window == 0);
+  CHECK(count_parameters(*m).total == 7615616512.0);
+}
+
+TEST_CASE("an MPT config counts to the parameters that llm-foundry prints") {
+  const auto m = read(
+      R"({"model_type": "mpt", "d_model": 8192, "n_layers": 80, "n_heads": 64,
+          "expansion_ratio": 4, "vocab_size": 50368, "max_seq_len": 2048, "no_bias": false,
+          "learned_pos_emb": true})");
+  REQUIRE(m.has_value());
+  CHECK(count_parameters(*m).total == 64862437376.0);
+}
+
+TEST_CASE("sliding attention is read from the list of layer types") {
+  const std::string gpt_oss =
+      R"({"model_type": "gpt_oss", "num_hidden_layers": 4, "hidden_size": 64,
+          "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 16, "vocab_size": 100,
+          "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 128)";
+  CHECK(read(gpt_oss + "}")->sliding_share == 0.5);
+  const auto quarter = read(gpt_oss +
+                            R"(, "layer_types": ["sliding_attention", "full_attention",
+                                                 "full_attention", "full_attention"]})");
+  CHECK(quarter->sliding_share == 0.25);
+}
+
+TEST_CASE("every missing or wrong field is reported with its place") {
+  const auto m = read(R"({
+  "model_type": "llama",
+  "num_hidden_layers": 0,
+  "hidden_size": "wide",
+  "intermediate_size": 256,
+  "num_attention_heads": 4.5
+})");
+  REQUIRE_FALSE(m.has_value());
+  REQUIRE(m.error().size() == 4);
+  CHECK(m.error()[0].code == Code::value_out_of_range);
+  CHECK(m.error()[0].place.line == 3);
+  CHECK(m.error()[0].place.pointer == "/num_hidden_layers");
+  CHECK(m.error()[1].code == Code::wrong_type);
+  CHECK(m.error()[1].place.line == 4);
+  CHECK(m.error()[2].place.line == 6);
+  CHECK(m.error()[3].code == Code::missing_key);
+  CHECK_THAT(m.error()[3].message, Catch::Contains("vocab_size"));
+}
+
+TEST_CASE("dimensions that contradict each other are refused") {
+  CHECK_FALSE(read(llama + R"(, "num_key_value_heads": 3})").has_value());
+  CHECK_FALSE(read(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 65,
+                       "intermediate_size": 256, "num_attention_heads": 4, "vocab_size": 100})")
+                  .has_value());
+  CHECK_FALSE(read(llama + R"(, "num_local_experts": 4, "num_experts_per_tok": 5})").has_value());
+}
+
+TEST_CASE("other architectures are refused with the reason") {
+  const auto mamba = read(R"({"model_type": "nemotron_h", "num_hidden_layers": 52,
+                              "mamba_num_heads": 64})");
+  REQUIRE_FALSE(mamba.has_value());
+  CHECK(mamba.error()[0].code == Code::unsupported_feature);
+  CHECK_THAT(mamba.error()[0].message, Catch::Contains("Mamba"));
+
+  const auto typo = read(R"({"model_type": "lama"})");
+  REQUIRE_FALSE(typo.has_value());
+  CHECK(typo.error()[0].code == Code::unsupported_feature);
+  CHECK_THAT(typo.error()[0].hint, Catch::Contains("llama"));
+
+  CHECK(read("{}").error()[0].code == Code::missing_key);
+  CHECK(read("[]").error()[0].code == Code::wrong_type);
+}
+
+TEST_CASE("a configuration inside a larger document is read at its pointer") {
+  const auto document = JsonDocument::parse("{\"models\": {\"a\": " + llama + "}}}", "models.json");
+  REQUIRE(document.has_value());
+  const auto m = read_config(*document, "/models/a", "a");
+  REQUIRE(m.has_value());
+  CHECK(m->name == "a");
+  CHECK(m->layers == 2);
+}
+
+}  // namespace flowplan::model
