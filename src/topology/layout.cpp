@@ -1,0 +1,128 @@
+#include "layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace flowplan::topology {
+namespace {
+
+constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// As many parallel uplinks as carry one NIC group each.
+double ecmp_planes(const ClusterSpec& spec, const Figures& figures, std::uint32_t rails) {
+  const double nics = static_cast<double>(figures.nodes_per_leaf) * figures.nics_per_node / rails;
+  return std::max(1.0, std::round(nics / spec.fabric.leaf_oversubscription));
+}
+
+}  // namespace
+
+Result<Layout> Layout::make(const ClusterSpec& spec, const Figures& figures) {
+  Layout layout;
+  layout.node = make_node(figures);
+  const NodeTemplate& node = layout.node;
+  const bool network = node.nics > 0;
+
+  const std::uint64_t nodes =
+      static_cast<std::uint64_t>(spec.count) * static_cast<std::uint64_t>(spec.instance->instances);
+  const std::uint64_t gpus = nodes * node.gpus;
+  layout.domain_gpus = static_cast<std::uint32_t>(figures.domain_gpus);
+  layout.nvlink = layout.domain_gpus > 1;
+  layout.rails = network && spec.fabric.rail_optimised ? node.nics : 1;
+  layout.nodes_per_leaf = static_cast<std::uint32_t>(figures.nodes_per_leaf);
+  const auto leaves_per_pod = static_cast<std::uint32_t>(figures.leaves_per_pod);
+  layout.blocks_per_pod = std::max(1u, leaves_per_pod / layout.rails);
+  if (network && spec.fabric.routing == Routing::ecmp)
+    layout.planes = static_cast<std::uint32_t>(
+        std::min(ecmp_planes(spec, figures, layout.rails), static_cast<double>(Layout::max_links)));
+
+  const std::uint64_t blocks = network ? divide_up(nodes, layout.nodes_per_leaf) : 0;
+  const std::uint64_t leaves = blocks * layout.rails;
+  const std::uint64_t pods = divide_up(blocks, layout.blocks_per_pod);
+  layout.spines = leaves > 1;
+  layout.cores = pods > 1;
+  const std::uint64_t leaf_ups = layout.spines ? leaves * layout.planes : 0;
+  const std::uint64_t spine_ups = layout.cores ? pods * layout.planes : 0;
+
+  const std::uint64_t node_links = nodes * node.links.size();
+  const std::uint64_t plane_links = layout.nvlink ? gpus : 0;
+  const std::uint64_t links =
+      node_links + plane_links + nodes * node.nics + 2 * leaf_ups + 2 * spine_ups;
+  if (links > max_links)
+    return fail(error(Code::bad_cluster,
+                      fmt::format("a cluster of {} GPUs has {} links", gpus, links),
+                      fmt::format("at most {} links can be modelled", max_links)));
+
+  const auto narrow = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+  layout.nodes = narrow(nodes);
+  layout.gpus = narrow(gpus);
+  layout.domains = layout.gpus / layout.domain_gpus;
+  layout.blocks = narrow(blocks);
+  layout.leaves = narrow(leaves);
+  layout.pods = narrow(pods);
+
+  layout.first_plane = layout.nodes * node.vertices();
+  layout.first_leaf = layout.first_plane + (layout.nvlink ? layout.domains : 0);
+  layout.first_spine = layout.first_leaf + layout.leaves;
+  layout.first_core = layout.first_spine + (layout.spines ? layout.pods * layout.planes : 0);
+  layout.vertices = layout.first_core + (layout.cores ? layout.planes : 0);
+
+  layout.plane_links = narrow(node_links);
+  layout.leaf_links = layout.plane_links + narrow(plane_links);
+  layout.spine_links = layout.leaf_links + narrow(nodes * node.nics + leaf_ups);
+  layout.core_links = layout.spine_links + narrow(leaf_ups + spine_ups);
+  layout.links = narrow(links);
+  return layout;
+}
+
+std::uint32_t Layout::nodes_in_block(std::uint32_t block) const {
+  return std::min(nodes_per_leaf, nodes - block * nodes_per_leaf);
+}
+
+std::uint32_t Layout::leaves_in_pod(std::uint32_t pod) const {
+  return std::min(blocks_per_pod, blocks - pod * blocks_per_pod) * rails;
+}
+
+std::uint32_t Layout::first_link_of_leaf(std::uint32_t leaf) const {
+  const std::uint32_t block = leaf / rails;
+  const std::uint32_t ports_of_earlier_blocks = block * nodes_per_leaf * node.nics;
+  const std::uint32_t ports_of_earlier_rails =
+      leaf % rails * nodes_in_block(block) * nics_per_rail();
+  const std::uint32_t uplinks_of_earlier_leaves = spines ? leaf * planes : 0;
+  return leaf_links + ports_of_earlier_blocks + ports_of_earlier_rails + uplinks_of_earlier_leaves;
+}
+
+std::uint32_t Layout::first_link_of_spine(std::uint32_t pod, std::uint32_t plane) const {
+  const std::uint32_t earlier_pods = pod * blocks_per_pod * rails * planes;
+  const std::uint32_t earlier_planes = plane * leaves_in_pod(pod);
+  const std::uint32_t uplinks_of_earlier_spines = cores ? pod * planes + plane : 0;
+  return spine_links + earlier_pods + earlier_planes + uplinks_of_earlier_spines;
+}
+
+std::uint32_t Layout::nic_in(std::uint32_t of_node, std::uint32_t nic) const {
+  const std::uint32_t port = rails > 1 ? 0 : nic;
+  return first_link_of_leaf(leaf_of(of_node, nic)) + of_node % nodes_per_leaf * nics_per_rail() +
+         port;
+}
+
+std::uint32_t Layout::leaf_up(std::uint32_t leaf, std::uint32_t plane) const {
+  return first_link_of_leaf(leaf) + nodes_in_block(leaf / rails) * nics_per_rail() + plane;
+}
+
+std::uint32_t Layout::leaf_down(std::uint32_t leaf, std::uint32_t plane) const {
+  const std::uint32_t pod = pod_of_leaf(leaf);
+  return first_link_of_spine(pod, plane) + (leaf - pod * blocks_per_pod * rails);
+}
+
+std::uint32_t Layout::spine_up(std::uint32_t pod, std::uint32_t plane) const {
+  return first_link_of_spine(pod, plane) + leaves_in_pod(pod);
+}
+
+std::uint32_t Layout::core_down(std::uint32_t pod, std::uint32_t plane) const {
+  return core_links + plane * pods + pod;
+}
+
+}  // namespace flowplan::topology

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+
+#include "figures.hpp"
+#include "flowplan/base/result.hpp"
+#include "flowplan/flow/flow_set.hpp"
+#include "node_template.hpp"
+
+namespace flowplan::topology {
+
+/// How many of each part a cluster has and which id each part and link gets, by arithmetic alone.
+///
+/// Vertices: nodes, NVLink switch planes, leaves, spines, cores. Links are numbered by their
+/// source: all links out of vertex 0, then those out of vertex 1, and so on; that is the order of a
+/// compressed graph, so its edge indices are these ids.
+///
+/// A block is the nodes below one leaf, or below one set of rail leaves. Every leaf has one uplink
+/// to each of the `planes` spines of its pod, and every spine one to the core of its plane: one
+/// pooled plane under `spray`, parallel ones under `ecmp`.
+class Layout {
+ public:
+  /// Error FP060 for more links than `max_links`.
+  [[nodiscard]] static Result<Layout> make(const ClusterSpec& spec, const Figures& figures);
+
+  static constexpr std::uint64_t max_links = std::uint64_t{1} << 27;
+
+  NodeTemplate node;
+  std::uint32_t nodes = 0, gpus = 0;
+  std::uint32_t domain_gpus = 1, domains = 0;
+  bool nvlink = false;
+
+  std::uint32_t rails = 1;  ///< leaves of a block
+  std::uint32_t nodes_per_leaf = 0, blocks = 0, leaves = 0;
+  std::uint32_t blocks_per_pod = 0, pods = 0;
+  std::uint32_t planes = 1;
+  bool spines = false, cores = false;  ///< more than one leaf; more than one pod
+
+  std::uint32_t first_plane = 0, first_leaf = 0, first_spine = 0, first_core = 0, vertices = 0;
+  std::uint32_t plane_links = 0, leaf_links = 0, spine_links = 0, core_links = 0, links = 0;
+
+  // Where a GPU stands.
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t gpu) const { return gpu / node.gpus; }
+  [[nodiscard]] std::uint32_t nic_of(std::uint32_t gpu) const {
+    return gpu % node.gpus / node.gpus_per_nic;
+  }
+  [[nodiscard]] std::uint32_t leaf_of(std::uint32_t at_node, std::uint32_t nic) const {
+    return at_node / nodes_per_leaf * rails + (rails > 1 ? nic : 0);
+  }
+  [[nodiscard]] std::uint32_t pod_of_leaf(std::uint32_t leaf) const {
+    return leaf / (blocks_per_pod * rails);
+  }
+  [[nodiscard]] std::uint32_t nodes_in_block(std::uint32_t block) const;
+  [[nodiscard]] std::uint32_t leaves_in_pod(std::uint32_t pod) const;
+
+  // Vertices.
+  [[nodiscard]] std::uint32_t gpu_vertex(std::uint32_t gpu) const {
+    return gpu / node.gpus * node.vertices() + gpu % node.gpus;
+  }
+  [[nodiscard]] std::uint32_t spine(std::uint32_t pod, std::uint32_t plane) const {
+    return first_spine + pod * planes + plane;
+  }
+
+  // Links.
+  [[nodiscard]] std::uint32_t node_link(std::uint32_t of_node, std::uint32_t position) const {
+    return of_node * static_cast<std::uint32_t>(node.links.size()) + position;
+  }
+  [[nodiscard]] std::uint32_t nvlink_in(std::uint32_t gpu) const { return plane_links + gpu; }
+  [[nodiscard]] std::uint32_t nic_in(std::uint32_t of_node, std::uint32_t nic) const;
+  [[nodiscard]] std::uint32_t leaf_up(std::uint32_t leaf, std::uint32_t plane) const;
+  [[nodiscard]] std::uint32_t leaf_down(std::uint32_t leaf, std::uint32_t plane) const;
+  [[nodiscard]] std::uint32_t spine_up(std::uint32_t pod, std::uint32_t plane) const;
+  [[nodiscard]] std::uint32_t core_down(std::uint32_t pod, std::uint32_t plane) const;
+
+  [[nodiscard]] std::uint32_t nics_per_rail() const { return node.nics / rails; }
+
+ private:
+  [[nodiscard]] std::uint32_t first_link_of_leaf(std::uint32_t leaf) const;
+  [[nodiscard]] std::uint32_t first_link_of_spine(std::uint32_t pod, std::uint32_t plane) const;
+};
+
+}  // namespace flowplan::topology
