@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "communication.hpp"
+#include "flowplan/compute/kernels.hpp"
+#include "flowplan/training/framework.hpp"
+#include "flowplan/training/iteration.hpp"
+#include "flowplan/training/schedule.hpp"
+
+namespace flowplan::training {
+
+namespace {
+
+/// Collects diagnostics with pointers into a scenario's workload.
+class Faults {
+ public:
+  void add(Code code, std::string_view where, std::string message, std::string hint = {}) {
+    Place place;
+    place.pointer = fmt::format("/workload{}", where);
+    list_.push_back(error(code, std::move(place), std::move(message), std::move(hint)));
+  }
+  void add(const Diagnostics& others, std::string_view where) {
+    for (Diagnostic other : others) {
+      if (other.place.pointer.empty()) other.place.pointer = fmt::format("/workload{}", where);
+      list_.push_back(std::move(other));
+    }
+  }
+  [[nodiscard]] bool none() const { return list_.empty(); }
+  Diagnostics take() { return std::move(list_); }
+
+ private:
+  Diagnostics list_;
+};
+
+std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t d = 1; d <= std::min(n, most); ++d) {
+    if (n % d == 0) result.push_back(d);
+  }
+  return result;
+}
+
+/// "nearest: 48, 56": the multiples of `step` around `n`.
+std::string nearest_multiples(std::int64_t n, std::int64_t step) {
+  const std::int64_t below = n / step * step;
+  if (below < step) return fmt::format("nearest: {}", step);
+  return fmt::format("nearest: {}, {}", below, below + step);
+}
+
+bool check_positive(const Job& job, Faults& faults) {
+  const auto positive = [&](std::int64_t n, std::string_view where, std::string_view what) {
+    if (n >= 1) return;
+    faults.add(Code::layout_mismatch, where, fmt::format("{} is {}, not at least 1", what, n));
+  };
+  positive(job.layout.tp, "/parallelism/tp", "tp");
+  positive(job.layout.pp, "/parallelism/pp", "pp");
+  positive(job.layout.vp, "/parallelism/vp", "vp");
+  positive(job.layout.cp, "/parallelism/cp", "cp");
+  positive(job.layout.dp, "/parallelism/dp", "dp");
+  positive(job.seq_len, "/seq_len", "seq_len");
+  positive(job.micro_batch, "/micro_batch", "micro_batch");
+  positive(job.global_batch, "/global_batch", "global_batch");
+  return faults.none();
+}
+
+void check_features(const Job& job, Faults& faults) {
+  const auto refuse = [&](bool present, std::string_view where, std::string_view what) {
+    if (!present) return;
+    faults.add(Code::unsupported_feature, where,
+               fmt::format("training with {} is not modelled in this release", what));
+  };
+  const model::Transformer& m = job.model;
+  refuse(job.layout.cp > 1, "/parallelism/cp", "context parallelism");
+  refuse(m.experts.has_value(), "/model", "mixture-of-experts models");
+  refuse(m.latent_attention.has_value(), "/model", "multi-head latent attention");
+  refuse(m.mtp_layers > 0, "/model", "multi-token prediction layers");
+  refuse(m.sliding_window > 0 && m.sliding_share > 0.0, "/model", "sliding-window attention");
+}
+
+void check_gpus(const topology::Cluster& cluster, const Job& job, Faults& faults) {
+  const Layout& l = job.layout;
+  const auto gpus = static_cast<std::int64_t>(ranks(cluster, job));
+  if (gpus > cluster.gpus()) {
+    faults.add(Code::layout_mismatch, "",
+               fmt::format("the job uses {} GPUs; the cluster has {}", gpus, cluster.gpus()));
+    return;
+  }
+  const std::int64_t model_gpus = static_cast<std::int64_t>(l.tp) * l.pp * l.cp;
+  if (model_gpus * l.dp == gpus) return;
+  std::string hint =
+      gpus % model_gpus == 0
+          ? fmt::format("dp {} matches", gpus / model_gpus)
+          : fmt::format("tp x pp x cp = {} does not divide {} GPUs", model_gpus, gpus);
+  faults.add(Code::layout_mismatch, "/parallelism",
+             fmt::format("tp {} x pp {} x cp {} x dp {} = {} GPUs; the cluster has {}", l.tp, l.pp,
+                         l.cp, l.dp, model_gpus * l.dp, gpus),
+             std::move(hint));
+}
+
+void check_tensor_parallelism(const Job& job, Faults& faults) {
+  const model::Transformer& m = job.model;
+  const std::int64_t tp = job.layout.tp;
+  const std::int64_t common = std::gcd(m.heads, m.ffn);
+  const auto hint = [&] {
+    return fmt::format("tp may be {}", fmt::join(divisors(common, m.heads), ", "));
+  };
+  const auto must_divide = [&](std::int64_t n, std::string_view what) {
+    if (n % tp == 0) return;
+    faults.add(Code::not_divisible, "/parallelism/tp",
+               fmt::format("tp {} does not divide the {} {} of {}", tp, n, what, m.name), hint());
+  };
+  must_divide(m.heads, "attention heads");
+  must_divide(m.ffn, "MLP columns");
+  if (m.kv_heads % tp != 0 && tp % m.kv_heads != 0) {
+    faults.add(Code::not_divisible, "/parallelism/tp",
+               fmt::format("tp {} and the {} key-value heads of {}: neither divides the other", tp,
+                           m.kv_heads, m.name),
+               hint());
+  }
+  if (job.layout.sequence_parallel && job.seq_len % tp != 0) {
+    faults.add(
+        Code::not_divisible, "/seq_len",
+        fmt::format("sequence parallelism over tp {} does not divide {} tokens", tp, job.seq_len),
+        nearest_multiples(job.seq_len, tp));
+  }
+}
+
+/// Pipeline degrees that split the layers at this number of virtual stages.
+std::vector<int> valid_pp(std::int64_t layers, int vp) {
+  std::vector<int> result;
+  for (int pp = vp > 1 ? 2 : 1; static_cast<std::int64_t>(pp) * vp <= layers + 2; ++pp) {
+    if (stage_layers(layers, pp, vp)) result.push_back(pp);
+  }
+  return result;
+}
+
+void check_pipeline(const Job& job, Faults& faults) {
+  const Layout& l = job.layout;
+  const std::int64_t layers = job.model.layers;
+  if (l.vp > 1 && l.pp == 1) {
+    faults.add(Code::layout_mismatch, "/parallelism/vp",
+               fmt::format("vp {} interleaves pipeline stages, but pp is 1", l.vp),
+               "vp 1, or pp > 1");
+    return;
+  }
+  if (stage_layers(layers, l.pp, l.vp)) return;
+  const std::vector<int> valid = valid_pp(layers, l.vp);
+  std::string hint = valid.empty() ? fmt::format("vp {} is too many for {} layers", l.vp, layers)
+                                   : fmt::format("pp may be {}", fmt::join(valid, ", "));
+  if (static_cast<std::int64_t>(l.pp) * l.vp > layers) {
+    faults.add(Code::layout_too_deep, "/parallelism/pp",
+               fmt::format("pp {} x vp {} = {} stages; {} has {} layers", l.pp, l.vp, l.pp * l.vp,
+                           job.model.name, layers),
+               std::move(hint));
+    return;
+  }
+  faults.add(Code::not_divisible, "/parallelism/pp",
+             fmt::format("pp {} x vp {} divides neither the {} layers of {} nor layers + 2", l.pp,
+                         l.vp, layers, job.model.name),
+             std::move(hint));
+}
+
+void check_batch(const Job& job, Faults& faults) {
+  const Layout& l = job.layout;
+  const std::int64_t at_once = job.micro_batch * l.dp;
+  if (job.global_batch % at_once != 0) {
+    faults.add(Code::not_divisible, "/global_batch",
+               fmt::format("micro_batch {} x dp {} does not divide the global batch {}",
+                           job.micro_batch, l.dp, job.global_batch),
+               nearest_multiples(job.global_batch, at_once));
+    return;
+  }
+  const std::int64_t micro_batches = job.global_batch / at_once;
+  if (l.vp > 1 && micro_batches % l.pp != 0) {
+    faults.add(Code::not_divisible, "/global_batch",
+               fmt::format("the interleaved schedule needs micro-batches in multiples of pp {}; "
+                           "there are {}",
+                           l.pp, micro_batches),
+               nearest_multiples(job.global_batch, at_once * l.pp));
+  }
+}
+
+void check_precision(const compute::Kernels& kernels, const catalog::Gpu& gpu, const Job& job,
+                     Faults& faults) {
+  if (kernels.supports(job.precision)) return;
+  std::vector<std::string_view> known;
+  for (const auto precision :
+       {model::Precision::bf16, model::Precision::fp16, model::Precision::fp8,
+        model::Precision::mxfp8, model::Precision::nvfp4}) {
+    if (kernels.supports(precision)) known.push_back(model::name(precision));
+  }
+  faults.add(Code::unsupported_feature, "/precision",
+             fmt::format("{} has no modelled {} kernels", gpu.id, model::name(job.precision)),
+             fmt::format("known: {}", fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+Diagnostics check(const catalog::Catalog& catalog, const topology::Cluster& cluster,
+                  const Job& job) {
+  Faults faults;
+  if (const auto known = framework(catalog, job.framework); !known) {
+    faults.add(known.error(), "/framework");
+  }
+  if (const auto gpu = catalog.gpu(cluster.spec().instance->gpu); !gpu) {
+    faults.add(gpu.error(), "");
+  } else if (const auto kernels = compute::Kernels::on(catalog, **gpu); !kernels) {
+    faults.add(kernels.error(), "");
+  } else {
+    check_precision(*kernels, **gpu, job, faults);
+  }
+  Faults sizes;
+  if (check_positive(job, sizes)) {
+    check_features(job, faults);
+    check_gpus(cluster, job, faults);
+    check_tensor_parallelism(job, faults);
+    check_pipeline(job, faults);
+    check_batch(job, faults);
+  }
+  faults.add(sizes.take(), "");
+  return faults.take();
+}
+
+}  // namespace flowplan::training
