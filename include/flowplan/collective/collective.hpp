@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flowplan/base/quantity.hpp"
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+#include "flowplan/collective/operation.hpp"
+#include "flowplan/collective/shape.hpp"
+#include "flowplan/topology/cluster.hpp"
+
+namespace flowplan::collective {
+
+struct Stack;
+
+struct Request {
+  Operation operation{};
+  Bytes size{};               ///< as nccl-tests prints it: the full vector; > 0
+  std::vector<Group> groups;  ///< run at the same time on disjoint GPUs, all of the same size
+  std::optional<Algorithm> algorithm;  ///< forced, as NCCL_ALGO does
+  std::optional<Protocol> protocol;    ///< forced, as NCCL_PROTO does
+};
+
+struct Outcome {
+  Seconds time{};  ///< of the slowest group
+  Algorithm algorithm{};
+  Protocol protocol{};
+  int channels = 0;
+  Seconds launch{};    ///< T0 of the law t = T0 + (A^p + D^p)^(1/p)
+  Seconds latency{};   ///< A: hops times cost a hop
+  Seconds transfer{};  ///< D: bytes over the tightest link at its usable rate
+  BytesPerSecond algbw{}, busbw{};
+  std::string limit;   ///< "latency", or the tier and link that binds: "efa node0.nic0->leaf0"
+  std::string next;    ///< the next one
+  std::string reason;  ///< why this algorithm and protocol
+  /// Bytes on the wire over all links of a tier, for one operation of every group.
+  std::vector<std::pair<topology::Tier, Bytes>> carried;
+  Shape shape;             ///< of the slowest group
+  std::string stack;       ///< id of the software profile that was used
+  bool calibrated = true;  ///< false when no measurement like this shape is behind the constants
+  std::string note;        ///< then: what was carried over from where
+};
+
+/// Time of a collective on a cluster with the software stack of `profile` (a constants set of kind
+/// "collectives"; the instance's default when null). Errors FP061 (a GPU that the cluster does not
+/// have, a group of one, groups that overlap or differ in size), FP062 (size, algorithm or protocol
+/// that this operation does not have), FP030 and FP033 (the profile).
+///
+/// The model is docs/models/collectives.md: NCCL's and its plugin's choice of algorithm and
+/// protocol; the flows of the schedule on the cluster's links; their drain time; one law for how
+/// latency and transfer overlap.
+[[nodiscard]] Result<Outcome> predict(const catalog::Catalog& catalog,
+                                      const topology::Cluster& cluster, const Request& request,
+                                      const catalog::Constants* profile = nullptr);
+/// The same with a stack that was read before: for callers that ask often.
+[[nodiscard]] Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
+                                      const Request& request);
+
+/// The first `ranks` GPUs as one group.
+[[nodiscard]] Group contiguous_group(std::uint32_t ranks, std::uint32_t first = 0);
+
+}  // namespace flowplan::collective

@@ -1,0 +1,210 @@
+#include "flowplan/collective/collective.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "flowplan/collective/drain.hpp"
+#include "flowplan/collective/law.hpp"
+#include "flowplan/collective/schedule.hpp"
+#include "flowplan/collective/stack.hpp"
+#include "flowplan/collective/tuner.hpp"
+
+namespace flowplan::collective {
+namespace {
+
+/// Groups of one shape: they run the same schedule.
+struct Class {
+  Shape shape;
+  std::size_t count = 0;  ///< groups
+  /// Those whose flows are listed. Groups inside one NVLink domain use nothing but their own GPUs'
+  /// ports, so one stands for all of them.
+  std::vector<Members> groups;
+  Choice choice;
+  Schedule schedule;
+};
+
+bool in_one_domain(const Group& group, const topology::Cluster& cluster) {
+  const std::uint32_t domain = cluster.domain_of(group.front());
+  return std::all_of(group.begin(), group.end(),
+                     [&](topology::GpuId gpu) { return cluster.domain_of(gpu) == domain; });
+}
+
+std::vector<Class> classes_of(const Request& request, const topology::Cluster& cluster) {
+  std::vector<Class> classes;
+  const auto class_of = [&](const Shape& shape) -> Class& {
+    const auto known = std::find_if(classes.begin(), classes.end(),
+                                    [&](const Class& entry) { return entry.shape == shape; });
+    if (known != classes.end()) return *known;
+    classes.emplace_back().shape = shape;
+    return classes.back();
+  };
+  for (const Group& group : request.groups) {
+    const int ranks = static_cast<int>(group.size());
+    if (in_one_domain(group, cluster)) {
+      Class& entry = class_of({ranks, 1, ranks});
+      if (entry.count++ == 0) entry.groups.push_back({group});
+      continue;
+    }
+    Members members = members_of(group, cluster);
+    Class& entry = class_of(shape_of(members));
+    ++entry.count;
+    // Send and receive follow the ranks' order, whatever their domains.
+    if (request.operation == Operation::send_recv) members = {group};
+    entry.groups.push_back(std::move(members));
+  }
+  return classes;
+}
+
+std::vector<FlowLister> listers(const Stack& stack, const topology::Cluster& cluster,
+                                const std::vector<Class>& classes) {
+  std::vector<FlowLister> out;
+  for (const Class& entry : classes) {
+    out.emplace_back([&](const FlowVisitor& visit) {
+      for (const Members& members : entry.groups) {
+        visit_flows(stack, entry.schedule, cluster, members, visit);
+      }
+    });
+  }
+  return out;
+}
+
+std::string link_label(const topology::Cluster& cluster, const TierLoad& load) {
+  return fmt::format("{} {}", topology::name(load.tier), cluster.link_name(load.link));
+}
+
+/// The binding term and the next one: latency (launch and steps), or a tier's tightest link.
+void name_limits(Outcome& out, const topology::Cluster& cluster,
+                 const std::vector<TierLoad>& loads) {
+  const Seconds latency = out.launch + out.latency;
+  const std::string first = link_label(cluster, loads.front());
+  if (latency >= loads.front().time) {
+    out.limit = "latency";
+    out.next = first;
+    return;
+  }
+  out.limit = first;
+  out.next =
+      loads.size() > 1 && loads[1].time > latency ? link_label(cluster, loads[1]) : "latency";
+}
+
+void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
+  const auto add = [&](std::string text) {
+    out.calibrated = false;
+    out.note += (out.note.empty() ? "" : "; ") + std::move(text);
+  };
+  if (out.shape.nodes == 1) {
+    const std::vector<double>& measured = stack.nvls.rate_ranks;
+    const int ranks = out.shape.ranks;
+    if (ranks <= measured.front()) return;
+    if (operation == Operation::all_reduce && ranks == measured.back()) return;
+    add(fmt::format("{} of {} ranks in one NVLink domain was not measured", name(operation),
+                    ranks));
+    return;
+  }
+  if (stack.calibrated_max_nodes == 0) {
+    add(fmt::format("no measurement between nodes is behind {}", stack.id));
+    return;
+  }
+  if (out.shape.nodes < stack.calibrated_min_nodes ||
+      out.shape.nodes > stack.calibrated_max_nodes) {
+    add(fmt::format("{} nodes; {} rests on {} to {} nodes", out.shape.nodes, stack.id,
+                    stack.calibrated_min_nodes, stack.calibrated_max_nodes));
+  }
+  if (std::find(stack.calibrated_per_node.begin(), stack.calibrated_per_node.end(),
+                out.shape.per_node) == stack.calibrated_per_node.end()) {
+    add(fmt::format("groups with {} ranks a node were not measured", out.shape.per_node));
+  }
+  if (operation == Operation::reduce_scatter) add("reduce_scatter takes all_gather's constants");
+  if (operation == Operation::send_recv) add("send and receive take all-to-all's constants");
+}
+
+/// Wire bytes of all groups, by tier.
+std::vector<std::pair<topology::Tier, Bytes>> wire_bytes(
+    const Stack& stack, const std::vector<Class>& classes,
+    const std::vector<std::vector<TierLoad>>& drained) {
+  std::map<topology::Tier, Bytes> bytes;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const Class& entry = classes[c];
+    const double groups_for_each =
+        static_cast<double>(entry.count) / static_cast<double>(entry.groups.size());
+    const double factor = groups_for_each * stack.wire_factor[index(entry.choice.protocol)];
+    for (const TierLoad& load : drained[c])
+      bytes[load.tier] += load.carried * factor;
+  }
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<void> check(const Request& request, const topology::Cluster& cluster) {
+  if (!(request.size > Bytes(0.0))) {
+    return fail(error(Code::bad_collective,
+                      fmt::format("{}: the size must be above 0 bytes", name(request.operation))));
+  }
+  return check_groups(request.groups, cluster);
+}
+
+}  // namespace
+
+Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
+                        const Request& request) {
+  if (auto checked = check(request, cluster); !checked) return fail(checked.error());
+  std::vector<Class> classes = classes_of(request, cluster);
+  const bool nvls = cluster.spec().instance->nvls;
+  for (Class& entry : classes) {
+    Result<Choice> choice = choose(stack, request.operation, entry.shape, request.size, nvls,
+                                   request.algorithm, request.protocol);
+    if (!choice) return fail(choice.error());
+    entry.choice = std::move(*choice);
+    entry.schedule = {request.operation, entry.choice.algorithm, entry.choice.protocol, entry.shape,
+                      request.size};
+  }
+
+  const std::vector<std::vector<TierLoad>> drained =
+      drain(cluster, listers(stack, cluster, classes));
+  Outcome out;
+  std::size_t slowest = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const Timing timing = apply_law(stack, classes[c].schedule, drained[c].front().time);
+    if (c > 0 && timing.total <= out.time) continue;
+    slowest = c;
+    out.time = timing.total;
+    out.launch = timing.launch;
+    out.latency = timing.latency;
+    out.transfer = timing.transfer;
+  }
+  const Class& entry = classes[slowest];
+  out.algorithm = entry.choice.algorithm;
+  out.protocol = entry.choice.protocol;
+  out.channels = entry.choice.channels;
+  out.reason = entry.choice.reason;
+  out.shape = entry.shape;
+  out.stack = stack.id;
+  out.algbw = request.size / out.time;
+  out.busbw = out.algbw * bus_factor(request.operation, entry.shape.ranks);
+  name_limits(out, cluster, drained[slowest]);
+  note_calibration(out, stack, request.operation);
+  out.carried = wire_bytes(stack, classes, drained);
+  return out;
+}
+
+Result<Outcome> predict(const catalog::Catalog& catalog, const topology::Cluster& cluster,
+                        const Request& request, const catalog::Constants* profile) {
+  if (profile == nullptr) {
+    const auto found = catalog.constants(cluster.spec().instance->collective_profile);
+    if (!found) return fail(found.error());
+    profile = *found;
+  }
+  const Result<Stack> stack = read_stack(*profile);
+  if (!stack) return fail(stack.error());
+  return predict(*stack, cluster, request);
+}
+
+Group contiguous_group(std::uint32_t ranks, std::uint32_t first) {
+  Group group(ranks);
+  for (std::uint32_t i = 0; i < ranks; ++i)
+    group[i] = topology::GpuId{first + i};
+  return group;
+}
+
+}  // namespace flowplan::collective

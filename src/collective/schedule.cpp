@@ -1,0 +1,237 @@
+#include "flowplan/collective/schedule.hpp"
+
+#include <algorithm>
+
+#include "flowplan/collective/law.hpp"
+
+namespace flowplan::collective {
+namespace {
+
+using topology::Cluster;
+using topology::GpuId;
+using topology::Tier;
+
+/// Capacity that a byte of payload takes, over the link's line rate.
+struct Coefficients {
+  double nvlink = 1.0;
+  double network = 1.0;
+  double wire = 1.0;  ///< on links that nothing was calibrated for
+};
+
+/// Shows flows along the cluster's routes.
+class Writer {
+ public:
+  Writer(const Cluster& cluster, const Coefficients& coefficients, const FlowVisitor& visit)
+      : cluster_(cluster), coefficients_(coefficients), visit_(visit) {}
+
+  void send(GpuId from, GpuId to, double bytes) {
+    links_.clear();
+    cluster_.route(from, to, links_);
+    show(bytes);
+  }
+
+  /// Bytes through a GPU's port to its NVLink switch, out and in at once.
+  void through_port(GpuId gpu, double bytes) {
+    links_ = {cluster_.nvlink_out(gpu), cluster_.nvlink_in(gpu)};
+    show(bytes);
+  }
+
+ private:
+  void show(double bytes) {
+    uses_.clear();
+    for (const flow::LinkId link : links_)
+      uses_.push_back({link, coefficient(link)});
+    visit_(uses_, bytes);
+  }
+
+  [[nodiscard]] double coefficient(flow::LinkId link) const {
+    switch (cluster_.tier(link)) {
+      case Tier::nvlink:
+        return coefficients_.nvlink;
+      case Tier::pcie:
+        return coefficients_.wire;
+      default:
+        return coefficients_.network;
+    }
+  }
+
+  const Cluster& cluster_;
+  Coefficients coefficients_;
+  const FlowVisitor& visit_;
+  std::vector<flow::LinkId> links_;
+  std::vector<flow::Use> uses_;
+};
+
+/// What `bytes` between two nodes become when each side's ranks take equal shares of them, rail by
+/// rail. Nodes of different sizes: every rank of the larger one is paired.
+void between_nodes(Writer& writer, const Group& from, const Group& to, double bytes) {
+  const std::size_t rails = std::max(from.size(), to.size());
+  for (std::size_t rail = 0; rail < rails; ++rail) {
+    writer.send(from[rail % from.size()], to[rail % to.size()], bytes / static_cast<double>(rails));
+  }
+}
+
+/// The hops of rings or chains inside a node: channels start at different ranks, so each port
+/// carries the same.
+void inside_node(Writer& writer, const Group& node, double bytes_per_port) {
+  if (node.size() < 2) return;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    writer.send(node[i], node[(i + 1) % node.size()], bytes_per_port);
+  }
+}
+
+/// Share of a ring's or chain's edges that stay inside a node, per port.
+double inner_share(const Group& node, bool across) {
+  const auto g = static_cast<double>(node.size());
+  return across ? (g - 1.0) / g : 1.0;
+}
+
+void ring(Writer& writer, const Schedule& schedule, const Members& members) {
+  const double bytes = ring_volume(schedule.operation, schedule.shape.ranks, schedule.size).value();
+  const bool across = members.size() > 1;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    inside_node(writer, members[i], bytes * inner_share(members[i], across));
+    if (across) between_nodes(writer, members[i], members[(i + 1) % members.size()], bytes);
+  }
+}
+
+/// Each of the two trees sends half of the vector up every edge and half down.
+void tree_edges(Writer& writer, const Members& members, double size) {
+  const DoubleTree trees = double_tree(static_cast<int>(members.size()));
+  for (const std::vector<int>* tree : {&trees.first, &trees.second}) {
+    for (std::size_t child = 0; child < tree->size(); ++child) {
+      if ((*tree)[child] < 0) continue;
+      const Group& parent = members[static_cast<std::size_t>((*tree)[child])];
+      between_nodes(writer, members[child], parent, size / 2.0);
+      between_nodes(writer, parent, members[child], size / 2.0);
+    }
+  }
+}
+
+void tree(Writer& writer, const Schedule& schedule, const Members& members) {
+  const double size = schedule.size.value();
+  for (const Group& node : members) {
+    const auto g = static_cast<double>(node.size());
+    inside_node(writer, node, 2.0 * size * (g - 1.0) / g);
+  }
+  if (members.size() > 1) tree_edges(writer, members, size);
+}
+
+/// Reading the reduced shards sends size and receives size / n, the multicast the reverse.
+void switch_reduction(Writer& writer, const Members& members, double size) {
+  for (const Group& node : members) {
+    const auto g = static_cast<double>(node.size());
+    for (const GpuId gpu : node)
+      writer.through_port(gpu, size * (g + 1.0) / g);
+  }
+}
+
+/// As nccl-tests sends: to the next rank, the last one to the first.
+void send_recv(Writer& writer, const Schedule& schedule, const Members& members) {
+  const Group& ranks = members.front();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    writer.send(ranks[i], ranks[(i + 1) % ranks.size()], schedule.size.value());
+  }
+}
+
+bool gathers(Operation operation) {
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter;
+}
+
+Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
+  const NodeLaw& node = stack.node;
+  const NetworkLaw& network = stack.network;
+  const std::size_t p = index(schedule.protocol);
+  Coefficients c;
+  c.wire = stack.wire_factor[p];
+  if (schedule.operation == Operation::send_recv) {
+    c.nvlink = node.line / node.p2p_rate;
+    c.network = network.line / network.p2p_rate;
+    return c;
+  }
+  const ByProtocol& ring_rate =
+      gathers(schedule.operation) ? network.gather_rate : network.ring_rate;
+  c.nvlink = node.line / node.rate[p];
+  c.network = network.line / ring_rate[p];
+  switch (schedule.algorithm) {
+    case Algorithm::ring:
+      if (schedule.shape.nodes == 1) {
+        // The kernel moves the rank's own shard too, at the same rate.
+        c.nvlink *= 1.0 + node.own_shard / ring_steps(schedule.operation, schedule.shape.ranks);
+      }
+      c.nvlink = std::max(c.nvlink, node.line / node.port_rate);
+      break;
+    case Algorithm::tree:
+      c.network = network.line / network.tree_rate;
+      if (schedule.protocol == Protocol::ll) c.network /= network.tree_ll_fraction;
+      break;
+    case Algorithm::nvls:
+      c.nvlink = node.line / nvls_rate(stack.nvls, schedule.shape.ranks);
+      break;
+    case Algorithm::nvls_tree:
+      c.nvlink = node.line / network.nvls_tree_rate;
+      break;
+  }
+  return c;
+}
+
+/// NCCL's tree over 0 .. nodes-1: a node's height is its lowest set bit, node 0 is the root.
+int tree_parent(int node, int nodes) {
+  if (node == 0) return -1;
+  const int bit = node & -node;
+  const int up = (node & ~bit) | (bit << 1);
+  return up < nodes ? up : node & ~bit;
+}
+
+}  // namespace
+
+int ring_steps(Operation operation, int ranks) {
+  return operation == Operation::all_reduce ? 2 * (ranks - 1) : ranks - 1;
+}
+
+int ring_network_steps(Operation operation, int nodes) {
+  return operation == Operation::all_reduce ? 2 * (nodes - 1) : nodes - 1;
+}
+
+Bytes ring_volume(Operation operation, int ranks, Bytes size) {
+  return size * (static_cast<double>(ring_steps(operation, ranks)) / ranks);
+}
+
+DoubleTree double_tree(int nodes) {
+  DoubleTree trees;
+  const bool even = nodes % 2 == 0;
+  for (int node = 0; node < nodes; ++node) {
+    trees.first.push_back(tree_parent(node, nodes));
+    const int image = even ? nodes - 1 - node : (node + nodes - 1) % nodes;
+    const int up = tree_parent(image, nodes);
+    trees.second.push_back(up < 0 ? -1 : even ? nodes - 1 - up : (up + 1) % nodes);
+  }
+  return trees;
+}
+
+void visit_flows(const Stack& stack, const Schedule& schedule, const Cluster& cluster,
+                 const Members& members, const FlowVisitor& visit) {
+  Writer writer(cluster, coefficients(stack, schedule), visit);
+  if (schedule.operation == Operation::send_recv) return send_recv(writer, schedule, members);
+  switch (schedule.algorithm) {
+    case Algorithm::ring:
+      return ring(writer, schedule, members);
+    case Algorithm::tree:
+      return tree(writer, schedule, members);
+    case Algorithm::nvls:
+      return switch_reduction(writer, members, schedule.size.value());
+    case Algorithm::nvls_tree:
+      switch_reduction(writer, members, schedule.size.value());
+      return tree_edges(writer, members, schedule.size.value());
+  }
+}
+
+void add_flows(const Stack& stack, const Schedule& schedule, const Cluster& cluster,
+               const Members& members, flow::FlowSet& flows) {
+  visit_flows(stack, schedule, cluster, members,
+              [&](std::span<const flow::Use> uses, double bytes) {
+                flows.add(uses, {.bytes = bytes, .weight = bytes});
+              });
+}
+
+}  // namespace flowplan::collective
