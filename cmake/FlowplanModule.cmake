@@ -10,7 +10,9 @@ target_compile_options(flowplan_options INTERFACE
   $<$<BOOL:${FLOWPLAN_WERROR}>:-Werror>)
 if(FLOWPLAN_SANITIZE)
   target_compile_options(flowplan_options INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+    # GCC 12 warns inside std::regex once it is instrumented.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(flowplan_options INTERFACE -fsanitize=address,undefined)
 endif()
 

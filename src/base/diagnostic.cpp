@@ -37,6 +37,8 @@ constexpr std::array all_codes{
     CodeInfo{Code::task_cycle, "Tasks depend on each other in a circle.", 3},
     CodeInfo{Code::dangling_dependency, "A task depends on one that does not exist.", 3},
     CodeInfo{Code::bad_flow_case, "The flow case contradicts itself.", 3},
+    CodeInfo{Code::bad_generator, "There is no such generated flow case.", 2},
+    CodeInfo{Code::no_route, "No path of links leads from a flow's source to its target.", 3},
     CodeInfo{Code::bad_cluster, "The cluster cannot be built as described.", 3},
     CodeInfo{Code::bad_placement, "Ranks are placed on GPUs that do not fit them.", 3},
     CodeInfo{Code::bad_collective, "The collective cannot be run as asked.", 3},

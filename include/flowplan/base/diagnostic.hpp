@@ -39,6 +39,8 @@ enum class Code {
   task_cycle = 50,
   dangling_dependency = 51,
   bad_flow_case = 52,
+  bad_generator = 53,
+  no_route = 54,
   // clusters and collectives
   bad_cluster = 60,
   bad_placement = 61,

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flowplan/base/csv_table.hpp"
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+
+namespace flowplan::accuracy {
+
+/// One measured figure with its prediction, or the reason why there is none.
+struct Row {
+  std::string id;
+  std::string metric;
+  double measured = 0.0;            ///< in the file's unit; > 0
+  std::optional<double> predicted;  ///< same unit
+  std::string skipped;              ///< reason; empty when predicted
+  std::vector<std::pair<std::string, std::string>>
+      by;  ///< ("source", ...), ("gpu", ...), ("group", ...), ("origin", "ec2" | "reference")
+
+  /// Absolute percentage error; must be predicted.
+  [[nodiscard]] double ape() const;
+};
+
+/// Predicts every row of a measurements file by the format its header names. One function a format,
+/// in a file of its own.
+[[nodiscard]] std::vector<Row> collective_rows(const catalog::Catalog& catalog,
+                                               const CsvTable& table);
+[[nodiscard]] std::vector<Row> training_rows(const catalog::Catalog& catalog,
+                                             const CsvTable& table);
+
+struct Score {
+  std::size_t n = 0;
+  double median_ape = 0, mean_ape = 0, p90_ape = 0;  ///< percent
+  double bias = 0;                                   ///< percent: mean of predicted / measured - 1
+};
+[[nodiscard]] Score score(const std::vector<const Row*>& rows);
+
+struct Report {
+  struct Group {
+    std::vector<std::pair<std::string, std::string>> by;
+    Score score;
+  };
+  std::string file;
+  std::size_t rows = 0, predicted = 0;
+  std::vector<std::pair<std::string, std::size_t>> skipped;  ///< reason, count; most first
+  Score overall;
+  std::vector<Group> groups;  ///< by source, by GPU, by origin, by the format's own group
+  std::vector<Row> details;
+};
+
+/// Reads the file, predicts its rows, scores them. Errors: FP016 when no format has that header
+/// (the known ones are named), and those of CsvTable.
+[[nodiscard]] Result<Report> validate(const catalog::Catalog& catalog, const std::string& path);
+
+}  // namespace flowplan::accuracy

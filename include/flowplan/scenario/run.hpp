@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+#include "flowplan/estimate/estimate.hpp"
+#include "flowplan/scenario/money.hpp"
+#include "flowplan/scenario/scenario.hpp"
+#include "flowplan/topology/cluster.hpp"
+#include "flowplan/training/iteration.hpp"
+
+namespace flowplan::scenario {
+
+/// The same job on the same nodes under another assumption about the switches above them.
+struct FabricCase {
+  double oversubscription = 1.0;  ///< of the leaves
+  Seconds step{};
+  double tokens_per_second = 0.0;
+  double mfu = 0.0;
+};
+
+/// What a token budget takes at 100 % goodput.
+struct TokenBudget {
+  double tokens = 0.0;
+  std::int64_t steps = 0;
+  Seconds time{};
+};
+
+/// The answer to a scenario.
+struct Answer {
+  std::string name, about;
+  std::string kind;  ///< "pretraining"
+
+  std::string instance;   ///< catalog id
+  std::string gpu;        ///< catalog id
+  int count = 0;          ///< units of `instance`
+  int ec2_instances = 0;  ///< instances that make them up
+  std::uint32_t gpus = 0;
+  std::string region;
+  topology::Summary network;
+
+  training::Job job;
+  double parameters = 0.0;
+  training::Iteration iteration;
+  std::string least_change;  ///< that makes it fit; empty when it fits, or when none is known
+
+  std::vector<FabricCase> fabric_cases;  ///< 1:1 and 2:1; empty when the job does not fit
+  std::optional<TokenBudget> budget;
+  std::vector<PurchaseCost> costs;
+  std::string purchase;  ///< the model behind `training.cost_usd`; empty when there is none
+
+  Estimate estimate;
+
+  [[nodiscard]] bool feasible() const { return iteration.fits; }
+};
+
+/// Estimates a scenario. Errors: what is wrong with it, with places in its document. A job that
+/// does not fit is an answer without speeds, not an error.
+[[nodiscard]] Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
+                                 const std::string& program_version);
+
+}  // namespace flowplan::scenario

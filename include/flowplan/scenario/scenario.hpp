@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flowplan/base/json_document.hpp"
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+#include "flowplan/model/precision.hpp"
+#include "flowplan/model/transformer.hpp"
+#include "flowplan/topology/cluster.hpp"
+#include "flowplan/topology/placement.hpp"
+#include "flowplan/training/iteration.hpp"
+
+namespace flowplan::scenario {
+
+/// `cluster`: what is stated; what is not has no value yet.
+struct ClusterSection {
+  const catalog::Instance* instance = nullptr;  ///< in the catalog that the scenario was read with
+  int count = 0;                                ///< units of `instance`, >= 1
+  std::optional<std::string> region;
+  std::optional<std::string> purchase;
+  topology::Fabric fabric;
+};
+
+/// `workload` of kind "pretraining".
+struct PretrainingSection {
+  model::Transformer model;
+  std::optional<double> tokens;  ///< budget of the run
+  std::optional<std::int64_t> seq_len, global_batch, micro_batch;
+  std::optional<model::Precision> precision;
+  std::optional<training::Recompute> recompute;
+  std::optional<training::Sharding> sharding;
+  std::optional<std::string> framework;
+  std::optional<int> tp, pp, vp, cp, dp;
+  std::optional<bool> sequence_parallel;
+  std::optional<int> gpus;  ///< that work; the rest of the cluster are spares
+  topology::PlacementSpec placement;
+};
+
+/// One of `checks`: a bound on a metric, or the expectation that the workload does not fit.
+struct Check {
+  enum class Level { error, warn };
+
+  std::string metric;  ///< empty for `expect_infeasible`
+  std::optional<double> min, max;
+  bool expect_infeasible = false;
+  std::string binding;  ///< "memory", or empty: any reason
+  Level level = Level::error;
+  std::string message;
+  Place place;
+};
+
+/// A scenario as its file states it, every name looked up.
+struct Scenario {
+  std::string name, about;
+  ClusterSection cluster;
+  PretrainingSection workload;
+  std::vector<Check> checks;
+  JsonDocument document;  ///< after overrides; gives later diagnostics their places
+
+  /// Whether a check says that this scenario is meant not to fit.
+  [[nodiscard]] bool expects_infeasible() const;
+};
+
+/// Reads a scenario: first against `schema` (catalogs/schema/scenario.schema.json), then what a
+/// schema cannot say: names (FP030, FP031), quantities (FP040), `count` against `nodes` (FP060),
+/// checks (FP080, FP081). All faults at once, with their places. `catalog` outlives the scenario.
+[[nodiscard]] Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
+                                    const JsonDocument& schema);
+
+[[nodiscard]] std::string_view name(training::Recompute recompute);
+[[nodiscard]] std::string_view name(training::Sharding sharding);
+
+}  // namespace flowplan::scenario

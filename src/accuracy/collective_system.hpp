@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace flowplan::accuracy {
+
+/// The catalog entry that stands for the system of a collectives row.
+struct CollectiveSystem {
+  std::string instance;  ///< catalog id; empty when there is none
+  std::string skipped;   ///< then: why
+  int units = 0;         ///< of the instance
+  int per_unit = 0;      ///< GPUs of each that take part, the first ones
+  std::string profile;   ///< constants set; empty: the instance's own
+};
+
+/// From the columns instance_or_system, gpu, nodes, gpus and nccl_version, as those files spell
+/// them.
+[[nodiscard]] CollectiveSystem collective_system(std::string_view system, std::string_view gpu,
+                                                 int nodes, int gpus,
+                                                 std::string_view nccl_version);
+
+}  // namespace flowplan::accuracy

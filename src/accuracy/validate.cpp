@@ -1,0 +1,144 @@
+#include "flowplan/accuracy/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "flowplan/base/assert.hpp"
+
+namespace flowplan::accuracy {
+
+namespace {
+
+/// A format of measurements, known by columns that no other format has.
+struct Format {
+  std::string_view name;
+  std::vector<std::string_view> columns;
+  std::vector<Row> (*predict)(const catalog::Catalog&, const CsvTable&);
+};
+
+const std::vector<Format>& formats() {
+  static const std::vector<Format> known{
+      {"collectives", {"collective", "instance_or_system", "size_bytes"}, collective_rows},
+      {"training", {"global_batch", "micro_batch", "metric", "value"}, training_rows},
+  };
+  return known;
+}
+
+const Format* format_of(const CsvTable& table) {
+  for (const Format& format : formats()) {
+    const bool all =
+        std::all_of(format.columns.begin(), format.columns.end(),
+                    [&](std::string_view name) { return table.column(name).has_value(); });
+    if (all) return &format;
+  }
+  return nullptr;
+}
+
+Diagnostic unknown_format(const std::string& path) {
+  std::string known;
+  for (const Format& format : formats()) {
+    known += known.empty() ? "known: " : "; ";
+    known += std::string(format.name) + " (";
+    for (std::size_t i = 0; i < format.columns.size(); ++i)
+      known += (i > 0 ? ", " : "") + std::string(format.columns[i]);
+    known += ")";
+  }
+  Place place;
+  place.file = path;
+  place.line = 1;
+  place.column = 1;
+  return error(Code::wrong_kind_of_file, std::move(place),
+               "no format of measurements has such a header", std::move(known));
+}
+
+/// Linear between the nearest ranks, as numpy's default.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+std::vector<std::pair<std::string, std::size_t>> skipped(const std::vector<Row>& rows) {
+  std::map<std::string, std::size_t> counts;
+  for (const Row& row : rows) {
+    if (!row.predicted) ++counts[row.skipped];
+  }
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+/// Every value of every key of `by` is a group; the keys in the order in which they first appear.
+std::vector<Report::Group> grouped(const std::vector<const Row*>& rows) {
+  std::vector<std::string> keys;
+  std::map<std::string, std::map<std::string, std::vector<const Row*>>> by;
+  for (const Row* row : rows) {
+    for (const auto& [key, value] : row->by) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      by[key][value].push_back(row);
+    }
+  }
+  std::vector<Report::Group> groups;
+  for (const std::string& key : keys) {
+    for (const auto& [value, members] : by[key])
+      groups.push_back({{{key, value}}, score(members)});
+  }
+  return groups;
+}
+
+}  // namespace
+
+double Row::ape() const {
+  FLOWPLAN_ASSERT(predicted.has_value());
+  return 100.0 * std::abs(*predicted - measured) / std::abs(measured);
+}
+
+Score score(const std::vector<const Row*>& rows) {
+  Score score;
+  score.n = rows.size();
+  if (rows.empty()) return score;
+  std::vector<double> errors;
+  double bias = 0.0;
+  for (const Row* row : rows) {
+    errors.push_back(row->ape());
+    bias += 100.0 * (*row->predicted / row->measured - 1.0);
+  }
+  std::sort(errors.begin(), errors.end());
+  double sum = 0.0;
+  for (const double e : errors)
+    sum += e;
+  const auto n = static_cast<double>(errors.size());
+  score.median_ape = quantile(errors, 0.5);
+  score.mean_ape = sum / n;
+  score.p90_ape = quantile(errors, 0.9);
+  score.bias = bias / n;
+  return score;
+}
+
+Result<Report> validate(const catalog::Catalog& catalog, const std::string& path) {
+  auto table = CsvTable::read(path);
+  if (!table) return fail(std::move(table.error()));
+  const Format* format = format_of(*table);
+  if (format == nullptr) return fail(unknown_format(path));
+  Report report;
+  report.file = path;
+  report.details = format->predict(catalog, *table);
+  report.rows = table->rows();
+  std::vector<const Row*> predicted;
+  for (const Row& row : report.details) {
+    if (row.predicted) predicted.push_back(&row);
+  }
+  report.predicted = predicted.size();
+  report.skipped = skipped(report.details);
+  report.overall = score(predicted);
+  report.groups = grouped(predicted);
+  return report;
+}
+
+}  // namespace flowplan::accuracy

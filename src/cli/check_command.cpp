@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "flowplan/planner/check.hpp"
+#include "flowplan/report/checks.hpp"
+#include "flowplan/scenario/overrides.hpp"
+#include "flowplan/scenario/run.hpp"
+#include "input.hpp"
+
+namespace flowplan::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files as given, folders as all the .json files in them, in order of their names.
+std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!fs::is_directory(path, ignored)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : fs::recursive_directory_iterator(path, ignored)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".json") {
+        inside.push_back(entry.path().string());
+      }
+    }
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog& catalog,
+                              const JsonDocument& schema, const std::string& file) {
+  planner::CheckReport report;
+  report.file = file;
+  const auto document = scenario_document(arguments, schema, file, "check");
+  if (!document) {
+    report.diagnostics = document.error();
+    return report;
+  }
+  const auto overrides = arguments.values("set");
+  const auto scenario = scenario::read(catalog, *document, schema);
+  if (!scenario) {
+    report.diagnostics = scenario::at_overrides(scenario.error(), overrides);
+    return report;
+  }
+  report.name = scenario->name;
+  auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
+  if (!answer) {
+    report.diagnostics = scenario::at_overrides(std::move(answer.error()), overrides);
+    return report;
+  }
+  report.name = answer->name;
+  report.outcomes = planner::check(*scenario, *answer);
+  report.infeasible = !answer->feasible() && !scenario->expects_infeasible();
+  if (report.infeasible) report.infeasible_reason = answer->iteration.does_not_fit;
+  return report;
+}
+
+int check(const Arguments& arguments, Session& session) {
+  const auto files = scenario_files(arguments.positionals);
+  if (files.empty()) {
+    return refuse(session, error(Code::file_not_found, "these folders hold no .json file"));
+  }
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  const auto schema = load_schema(arguments, session, "scenario");
+  if (!schema) return refuse(session, schema.error());
+
+  std::vector<planner::CheckReport> reports;
+  int code = 0;
+  const bool fail_on_warn = arguments.value("fail-on") == "warn";
+  for (const std::string& file : files) {
+    reports.push_back(evaluate(arguments, *catalog, *schema, file));
+    if (!reports.back().diagnostics.empty()) refuse(session, reports.back().diagnostics);
+    code = planner::gravest(code, reports.back().exit_code(fail_on_warn));
+  }
+  return emit(arguments, session,
+              renderings(session, [&] { return report::checks(reports); },
+                         {{"json", [&] { return report::checks_json(reports); }},
+                          {"junit", [&] { return report::checks_junit(reports); }}}),
+              code);
+}
+
+}  // namespace
+
+Command check_command() {
+  Option format = format_option();
+  format.about = "How standard output shows the result: text (default), markdown, json, junit.";
+  return {
+      "check",
+      "Evaluate the checks of scenarios, for CI.",
+      "Exit code 1: a check failed; 4: a workload does not fit and no check expects that. Checks "
+      "of level warn fail only with --fail-on warn.",
+      {{"FILE|DIR", "Scenario files, or folders with them.", 1, 1000000}},
+      {{"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
+       set_option(),
+       format,
+       output_option(),
+       catalog_option()},
+      {{"check scenarios -o junit=checks.xml", "All scenarios of a folder, for a CI server"}},
+      check};
+}
+
+}  // namespace flowplan::cli

@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "command.hpp"
+
+namespace flowplan::cli {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table{
+      run_command(),          check_command(),        explain_command(),
+      collective_command(),   topology_command(),     flow_command(),
+      catalog_list_command(), catalog_show_command(), catalog_compare_command(),
+      validate_command(),     schema_command(),       help_command(),
+      version_command(),
+  };
+  return table;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto& table = commands();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+Option format_option() {
+  return {"format", 0, "FORMAT",
+          "How standard output shows the result: text (default), markdown, "
+          "json."};
+}
+
+Option output_option() {
+  return {"output", 'o', "FORMAT=FILE", "Also write the result to a file in that format.",
+          true,     {}};
+}
+
+Option catalog_option() {
+  return {"catalog",
+          0,
+          "FILE",
+          "Lay the entries of a file over the catalog, by id; a folder replaces the catalog.",
+          true,
+          {}};
+}
+
+Option set_option() {
+  return {"set",
+          0,
+          "PATH=VALUE",
+          "Replace a value of the scenario: workload.parallelism.tp=4. The value is JSON or a bare "
+          "string.",
+          true,
+          {}};
+}
+
+}  // namespace flowplan::cli

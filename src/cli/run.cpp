@@ -1,0 +1,87 @@
+#include "flowplan/cli/run.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <ostream>
+#include <string_view>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "command.hpp"
+#include "help.hpp"
+#include "parse.hpp"
+
+namespace flowplan::cli {
+
+namespace {
+
+constexpr int internal_error = 5;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The first of LC_ALL, LC_CTYPE and LANG that is set decides, as POSIX says.
+bool utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = variable(name);
+    if (value.empty()) continue;
+    return value.find("UTF-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+int dispatch(const std::vector<std::string>& args, Session& session) {
+  if (args.empty()) {
+    session.out << first_steps();
+    return 0;
+  }
+  if (args[0] == "--help" || args[0] == "-h") {
+    session.out << overview();
+    return 0;
+  }
+  if (args[0] == "--version" || args[0] == "-V") return find_command("version")->run({}, session);
+  const auto parsed = parse(args);
+  if (!parsed) return refuse(session, parsed.error());
+  if (parsed->arguments.has("help")) {
+    session.out << command_help(*parsed->command);
+    return 0;
+  }
+  return parsed->command->run(parsed->arguments, session);
+}
+
+}  // namespace
+
+Environment process_environment() {
+  Environment environment;
+  environment.catalogs = variable("FLOWPLAN_CATALOGS");
+  std::error_code ignored;
+  environment.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  environment.unicode = utf8_locale();
+  environment.out_colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty();
+  return environment;
+}
+
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  Environment environment = process_environment();
+  if (&out != &std::cout) environment.out_colour = false;
+  return run(args, out, err, environment);
+}
+
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err,
+        const Environment& environment) {
+  try {
+    Session session{out, err, environment};
+    return dispatch(args, session);
+  } catch (const std::exception& fault) {
+    err << "flowplan: internal error: " << fault.what()
+        << "\n  please report it with the command line and its input files\n";
+    return internal_error;
+  }
+}
+
+}  // namespace flowplan::cli

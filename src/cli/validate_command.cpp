@@ -1,0 +1,54 @@
+#include <utility>
+#include <vector>
+
+#include "command.hpp"
+#include "flowplan/accuracy/validate.hpp"
+#include "flowplan/planner/check.hpp"
+#include "flowplan/report/validation.hpp"
+#include "input.hpp"
+
+namespace flowplan::cli {
+
+namespace {
+
+int validate(const Arguments& arguments, Session& session) {
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  std::vector<accuracy::Report> reports;
+  int code = 0;
+  for (const std::string& path : arguments.positionals) {
+    if (auto fault = not_a_table(path)) {
+      code = planner::gravest(code, refuse(session, std::move(*fault)));
+      continue;
+    }
+    auto report = accuracy::validate(*catalog, path);
+    if (report) {
+      reports.push_back(std::move(*report));
+    } else {
+      code = planner::gravest(code, refuse(session, report.error()));
+    }
+  }
+  if (reports.empty()) return code;
+  const bool rows = arguments.has("rows");
+  return emit(arguments, session,
+              renderings(session, [&] { return report::validation(reports, rows); },
+                         {{"json", [&] { return report::validation_json(reports, rows); }}}),
+              code);
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {"validate",
+          "Hold predictions against measurements: error per row, source, GPU.",
+          "The header of a CSV file names its format: collectives or training.",
+          {{"MEASUREMENTS", "CSV files of measurements.", 1, 1000000}},
+          {{"rows", 0, "", "Show every predicted row.", false, {}},
+           format_option(),
+           output_option(),
+           catalog_option()},
+          {{"validate tests/accuracy/collectives.csv", "How far off collectives are"}},
+          validate};
+}
+
+}  // namespace flowplan::cli

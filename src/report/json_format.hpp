@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "flowplan/topology/cluster.hpp"
+
+namespace flowplan::report {
+
+/// Of every JSON result; goes up when a key changes its meaning or goes away.
+inline constexpr int result_format_version = 1;
+
+/// A cluster's network as it stands in several results.
+[[nodiscard]] nlohmann::ordered_json network_json(const topology::Summary& summary);
+
+}  // namespace flowplan::report

@@ -1,0 +1,152 @@
+#include "flowplan/report/validation.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "flowplan/report/format.hpp"
+#include "json_format.hpp"
+
+namespace flowplan::report {
+
+namespace {
+
+using accuracy::Report;
+using accuracy::Row;
+using accuracy::Score;
+using By = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t worst_rows = 10;
+
+std::string error_text(double percent_value) {
+  return fmt::format("{:.1f}", percent_value);
+}
+
+std::string label(const By& by) {
+  std::string text;
+  for (const auto& [key, value] : by)
+    text += (text.empty() ? "" : ", ") + key + " " + value;
+  return text;
+}
+
+std::vector<Cell> scored(std::string name, const Score& score) {
+  return {std::move(name),
+          fmt::format("{}", score.n),
+          error_text(score.median_ape),
+          error_text(score.mean_ape),
+          error_text(score.p90_ape),
+          fmt::format("{:+.1f}", score.bias)};
+}
+
+Section errors(const Report& report) {
+  Section section{
+      report.file,
+      {{"rows", fmt::format("{}, predicted {}, skipped {}", report.rows, report.predicted,
+                            report.rows - report.predicted)}},
+      Table{{{"absolute error, %", false}, {"rows"}, {"median"}, {"mean"}, {"p90"}, {"bias"}}, {}},
+      {}};
+  section.table->rows.push_back(scored("overall", report.overall));
+  for (const Report::Group& group : report.groups)
+    section.table->rows.push_back(scored(label(group.by), group.score));
+  return section;
+}
+
+Section skipped(const Report& report) {
+  Section section{"Skipped", {}, Table{{{"rows"}, {"reason", false}}, {}}, {}};
+  for (const auto& [reason, count] : report.skipped)
+    section.table->rows.push_back({fmt::format("{}", count), reason});
+  return section;
+}
+
+std::vector<Cell> detail(const Row& row) {
+  return {row.id, row.metric, significant(row.measured), significant(*row.predicted),
+          fmt::format("{:+.1f}", 100.0 * (*row.predicted / row.measured - 1.0))};
+}
+
+Section details(const Report& report, bool all) {
+  std::vector<const Row*> rows;
+  for (const Row& row : report.details) {
+    if (row.predicted) rows.push_back(&row);
+  }
+  if (!all) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Row* a, const Row* b) { return a->ape() > b->ape(); });
+    rows.resize(std::min(worst_rows, rows.size()));
+  }
+  Section section{
+      all ? "Rows" : "Worst rows",
+      {},
+      Table{{{"id", false}, {"metric", false}, {"measured"}, {"predicted"}, {"error, %"}}, {}},
+      {}};
+  for (const Row* row : rows)
+    section.table->rows.push_back(detail(*row));
+  return section;
+}
+
+nlohmann::ordered_json score_json(const Score& score) {
+  return {{"n", score.n},
+          {"median_ape", score.median_ape},
+          {"mean_ape", score.mean_ape},
+          {"p90_ape", score.p90_ape},
+          {"bias", score.bias}};
+}
+
+nlohmann::ordered_json report_json(const Report& report, bool rows) {
+  using Json = nlohmann::ordered_json;
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : report.skipped)
+    reasons[reason] = count;
+  Json groups = Json::array();
+  for (const Report::Group& group : report.groups) {
+    Json by = Json::object();
+    for (const auto& [key, value] : group.by)
+      by[key] = value;
+    Json json{{"by", std::move(by)}};
+    json.update(score_json(group.score));
+    groups.push_back(std::move(json));
+  }
+  Json json{{"file", report.file},
+            {"rows", report.rows},
+            {"predicted", report.predicted},
+            {"skipped", std::move(reasons)},
+            {"overall", score_json(report.overall)},
+            {"groups", std::move(groups)}};
+  if (!rows) return json;
+  Json details = Json::array();
+  for (const Row& row : report.details) {
+    if (!row.predicted) continue;
+    details.push_back({{"id", row.id},
+                       {"metric", row.metric},
+                       {"measured", row.measured},
+                       {"predicted", *row.predicted},
+                       {"ape", row.ape()}});
+  }
+  json["rows_detail"] = std::move(details);
+  return json;
+}
+
+}  // namespace
+
+Document validation(const std::vector<Report>& reports, bool rows) {
+  Document document;
+  for (const Report& report : reports) {
+    document.sections.push_back(errors(report));
+    if (!report.skipped.empty()) document.sections.push_back(skipped(report));
+    if (report.predicted > 0) document.sections.push_back(details(report, rows));
+  }
+  return document;
+}
+
+std::string validation_json(const std::vector<Report>& reports, bool rows) {
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  for (const Report& report : reports)
+    files.push_back(report_json(report, rows));
+  const nlohmann::ordered_json json{{"format_version", result_format_version},
+                                    {"kind", "validation"},
+                                    {"files", std::move(files)}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace flowplan::report

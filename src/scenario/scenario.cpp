@@ -1,0 +1,338 @@
+#include "flowplan/scenario/scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "flowplan/base/json_schema.hpp"
+#include "flowplan/base/parse_quantity.hpp"
+#include "flowplan/estimate/metric.hpp"
+#include "prune.hpp"
+
+namespace flowplan::scenario {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Reads one document and gathers its faults.
+class Reader {
+ public:
+  Reader(const catalog::Catalog& catalog, const JsonDocument& document)
+      : catalog_(catalog), document_(document) {}
+
+  /// Reads a document that follows the schema.
+  Result<Scenario> scenario() {
+    const Json& root = document_.root();
+    Scenario result{root.value("name", ""),
+                    root.value("about", ""),
+                    cluster(root.at("cluster")),
+                    {},
+                    {},
+                    document_};
+    if (result.cluster.count == 0) count_missing();
+    result.workload = pretraining(root.at("workload"));
+    if (const auto checks = root.find("checks"); checks != root.end()) {
+      for (std::size_t i = 0; i < checks->size(); ++i) {
+        result.checks.push_back(check((*checks)[i], child_pointer("/checks", i)));
+      }
+    }
+    if (!faults_.empty()) return fail(std::move(faults_));
+    return result;
+  }
+
+  /// The faults of what a document has; what it lacks is another's business.
+  Diagnostics faults() {
+    const Json& root = document_.root();
+    if (root.contains("cluster")) cluster(root["cluster"]);
+    if (root.contains("workload")) pretraining(root["workload"]);
+    if (const auto checks = root.find("checks"); checks != root.end()) {
+      for (std::size_t i = 0; i < checks->size(); ++i) {
+        if (!(*checks)[i].is_null()) check((*checks)[i], child_pointer("/checks", i));
+      }
+    }
+    return std::move(faults_);
+  }
+
+ private:
+  void fault(Code code, std::string_view pointer, std::string message, std::string hint = {}) {
+    faults_.push_back(error(code, document_.place(pointer), std::move(message), std::move(hint)));
+  }
+
+  /// Takes a result's value, or its faults, placed at `pointer` unless they have a place.
+  template <class T>
+  std::optional<T> take(Result<T> result, std::string_view pointer) {
+    if (result) return std::move(*result);
+    for (Diagnostic& d : result.error()) {
+      if (d.place.file.empty()) d.place = document_.place(pointer);
+      faults_.push_back(std::move(d));
+    }
+    return std::nullopt;
+  }
+
+  ClusterSection cluster(const Json& json) {
+    ClusterSection section;
+    if (const auto name = json.find("instance"); name != json.end()) {
+      const auto instance = take(catalog_.instance(name->get<std::string>()), "/cluster/instance");
+      if (instance) section.instance = *instance;
+    }
+    const auto count = json.find("count");
+    const auto nodes = json.find("nodes");
+    if (count != json.end() && nodes != json.end() && *count != *nodes) {
+      fault(Code::bad_cluster, "/cluster/nodes",
+            fmt::format("`count` is {} but `nodes` is {}", count->dump(), nodes->dump()),
+            "they mean the same: give one of them");
+    } else if (count != json.end() || nodes != json.end()) {
+      section.count = (count != json.end() ? *count : *nodes).get<int>();
+    }
+    if (json.contains("region")) section.region = json["region"].get<std::string>();
+    if (json.contains("purchase")) section.purchase = purchase(json["purchase"].get<std::string>());
+    if (json.contains("fabric")) section.fabric = fabric(json["fabric"]);
+    return section;
+  }
+
+  void count_missing() {
+    if (document_.root()["cluster"].contains("count")) return;  // they disagree
+    fault(Code::missing_key, "/cluster", "the cluster needs a `count`",
+          "the number of instances, UltraServers or nodes");
+  }
+
+  std::string purchase(const std::string& name) {
+    std::set<std::string> known;
+    for (const catalog::Instance& instance : catalog_.instances()) {
+      for (const catalog::Price& price : catalog_.prices(instance.id))
+        known.insert(price.purchase);
+    }
+    if (known.count(name) == 0) {
+      const std::vector<std::string> names(known.begin(), known.end());
+      fault(Code::unknown_name, "/cluster/purchase",
+            fmt::format("no price is known for a purchase model `{}`", name), suggest(name, names));
+    }
+    return name;
+  }
+
+  static topology::Fabric fabric(const Json& json) {
+    topology::Fabric fabric;
+    fabric.nodes_per_leaf = json.value("nodes_per_leaf", fabric.nodes_per_leaf);
+    fabric.leaves_per_pod = json.value("leaves_per_pod", fabric.leaves_per_pod);
+    fabric.leaf_oversubscription =
+        json.value("leaf_oversubscription", fabric.leaf_oversubscription);
+    fabric.core_oversubscription =
+        json.value("core_oversubscription", fabric.core_oversubscription);
+    fabric.rail_optimised = json.value("rail_optimised", fabric.rail_optimised);
+    if (json.value("routing", "spray") == "ecmp") fabric.routing = topology::Routing::ecmp;
+    return fabric;
+  }
+
+  PretrainingSection pretraining(const Json& json) {
+    PretrainingSection section;
+    if (json.contains("model")) section.model = transformer(json["model"]);
+    if (json.contains("tokens")) section.tokens = tokens(json["tokens"]);
+    set(section.seq_len, json, "seq_len");
+    set(section.global_batch, json, "global_batch");
+    set(section.micro_batch, json, "micro_batch");
+    if (json.contains("precision")) {
+      section.precision = model::find_precision(json["precision"].get<std::string>());
+    }
+    if (json.contains("recompute")) section.recompute = recompute(json["recompute"]);
+    if (json.contains("sharding")) {
+      section.sharding = json["sharding"] == "none" ? training::Sharding::none
+                                                    : training::Sharding::distributed_optimizer;
+    }
+    if (json.contains("framework")) {
+      section.framework = framework(json["framework"].get<std::string>());
+    }
+    if (const auto layout = json.find("parallelism"); layout != json.end()) {
+      set(section.tp, *layout, "tp");
+      set(section.pp, *layout, "pp");
+      set(section.vp, *layout, "vp");
+      set(section.cp, *layout, "cp");
+      set(section.dp, *layout, "dp");
+      set(section.sequence_parallel, *layout, "sequence_parallel");
+    }
+    if (const auto where = json.find("placement"); where != json.end()) {
+      set(section.gpus, *where, "gpus");
+      section.placement.gpus_per_domain = where->value("gpus_per_domain", 0u);
+      section.placement.seed = where->value("seed", std::uint64_t{0});
+      if (where->value("kind", "contiguous") == "scattered") {
+        section.placement.kind = topology::PlacementKind::scattered;
+      }
+    }
+    return section;
+  }
+
+  template <class T>
+  static void set(std::optional<T>& target, const Json& json, const char* key) {
+    if (const auto found = json.find(key); found != json.end()) target = found->get<T>();
+  }
+
+  static training::Recompute recompute(const Json& json) {
+    if (json == "full") return training::Recompute::full;
+    return json == "selective" ? training::Recompute::selective : training::Recompute::none;
+  }
+
+  std::optional<double> tokens(const Json& json) {
+    if (json.is_number()) return json.get<double>();
+    return take(parse_count(json.get<std::string>()), "/workload/tokens");
+  }
+
+  std::string framework(const std::string& name) {
+    std::vector<std::string> known;
+    for (const catalog::Constants& set : catalog_.all_constants()) {
+      if (set.kind() == "framework") known.push_back(framework_name(set.id()));
+    }
+    if (std::find(known.begin(), known.end(), framework_name(name)) == known.end()) {
+      fault(Code::unknown_name, "/workload/framework",
+            fmt::format("the catalog has no framework profile `{}`", name), suggest(name, known));
+    }
+    return framework_name(name);
+  }
+
+  /// "megatron-core" for the constants set "framework-megatron-core".
+  static std::string framework_name(const std::string& id) {
+    constexpr std::string_view prefix = "framework-";
+    return id.rfind(prefix, 0) == 0 ? id.substr(prefix.size()) : id;
+  }
+
+  model::Transformer transformer(const Json& json) {
+    constexpr std::string_view pointer = "/workload/model";
+    if (json.is_object()) return dimensions(json);
+    const std::string name = json.get<std::string>();
+    const bool is_path = name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0;
+    if (is_path) return config(name);
+    const auto found = take(catalog_.transformer(name), pointer);
+    return found ? **found : model::Transformer{};
+  }
+
+  model::Transformer config(const std::string& name) {
+    namespace fs = std::filesystem;
+    const fs::path path = fs::path(document_.file()).parent_path() / name;
+    auto text = JsonDocument::read(path.string());
+    if (!text && text.error().front().code == Code::file_not_found) {
+      fault(Code::file_not_found, "/workload/model", fmt::format("no such file: {}", path.string()),
+            text.error().front().hint);
+      return {};
+    }
+    const auto document = take(std::move(text), "/workload/model");
+    if (!document) return {};
+    const auto read =
+        take(model::read_config(*document, path.stem().stem().string()), "/workload/model");
+    return read ? *read : model::Transformer{};
+  }
+
+  model::Transformer dimensions(const Json& json) {
+    model::Transformer t;
+    t.name = json.value("name", "model");
+    t.layers = json.at("layers");
+    t.hidden = json.at("hidden");
+    t.heads = json.at("heads");
+    t.vocab = json.at("vocab");
+    t.ffn = json.value("ffn", 4 * t.hidden);
+    t.kv_heads = json.value("kv_heads", t.heads);
+    t.head_dim = json.value("head_dim", t.hidden / t.heads);
+    t.context = json.value("context", std::int64_t{0});
+    t.gated_mlp = json.value("gated_mlp", json.contains("ffn"));
+    t.tied_embeddings = json.value("tied_embeddings", false);
+    if (!json.contains("head_dim") && t.hidden % t.heads != 0) {
+      fault(Code::not_divisible, "/workload/model/heads",
+            fmt::format("{} heads do not divide the hidden width {}", t.heads, t.hidden),
+            "state `head_dim` where it is not hidden / heads");
+    }
+    if (t.heads % t.kv_heads != 0) {
+      fault(Code::not_divisible, "/workload/model/kv_heads",
+            fmt::format("{} key-value heads do not divide {} heads", t.kv_heads, t.heads));
+    }
+    return t;
+  }
+
+  Check check(const Json& json, const std::string& pointer) {
+    Check check;
+    check.place = document_.place(pointer);
+    check.metric = json.value("metric", "");
+    set(check.min, json, "min");
+    set(check.max, json, "max");
+    check.expect_infeasible = json.contains("expect");
+    check.binding = json.value("binding", "");
+    check.message = json.value("message", "");
+    if (json.value("level", "error") == "warn") check.level = Check::Level::warn;
+    validate_check(check, pointer);
+    return check;
+  }
+
+  void validate_check(const Check& check, const std::string& pointer) {
+    const bool bounded = check.min || check.max;
+    if (check.expect_infeasible) {
+      if (!check.metric.empty() || bounded) {
+        fault(Code::bad_check, pointer, "`expect` stands alone, without `metric`, `min` and `max`",
+              "make it two checks");
+      }
+      return;
+    }
+    if (!check.binding.empty()) {
+      fault(Code::bad_check, child_pointer(pointer, "binding"), "`binding` goes with `expect`");
+    }
+    if (check.metric.empty() || !bounded) {
+      fault(Code::bad_check, pointer, "a check needs `metric` with `min` or `max`, or `expect`",
+            R"(for example {"metric": "training.mfu", "min": 0.4})");
+      return;
+    }
+    if (check.min && check.max && *check.min > *check.max) {
+      fault(Code::bad_check, pointer,
+            fmt::format("nothing is at least {} and at most {}", *check.min, *check.max));
+    }
+    if (!find_metric(check.metric)) {
+      std::vector<std::string> known;
+      for (const MetricInfo& metric : metric_registry())
+        known.emplace_back(metric.id);
+      fault(Code::unknown_metric, child_pointer(pointer, "metric"),
+            fmt::format("there is no metric `{}`", check.metric), suggest(check.metric, known));
+    }
+  }
+
+  const catalog::Catalog& catalog_;
+  const JsonDocument& document_;
+  Diagnostics faults_;
+};
+
+}  // namespace
+
+bool Scenario::expects_infeasible() const {
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const Check& check) { return check.expect_infeasible; });
+}
+
+Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
+                      const JsonDocument& schema) {
+  if (Diagnostics faults = validate(document, schema); !faults.empty()) {
+    if (const auto rest = prune(document, faults)) {
+      Diagnostics more = Reader(catalog, *rest).faults();
+      std::move(more.begin(), more.end(), std::back_inserter(faults));
+    }
+    return fail(std::move(faults));
+  }
+  return Reader(catalog, document).scenario();
+}
+
+std::string_view name(training::Recompute recompute) {
+  switch (recompute) {
+    case training::Recompute::none:
+      return "none";
+    case training::Recompute::selective:
+      return "selective";
+    case training::Recompute::full:
+      break;
+  }
+  return "full";
+}
+
+std::string_view name(training::Sharding sharding) {
+  return sharding == training::Sharding::none ? "none" : "distributed_optimizer";
+}
+
+}  // namespace flowplan::scenario

@@ -1,0 +1,157 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "flowplan/accuracy/validate.hpp"
+#include "flowplan/base/csv_table.hpp"
+
+using namespace flowplan;
+using accuracy::Row;
+
+namespace {
+
+const catalog::Catalog& shipped() {
+  static const auto loaded = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
+  if (!loaded) FAIL(render(loaded.error()));
+  return *loaded;
+}
+
+std::string field(const Row& row, std::string_view key) {
+  for (const auto& [name, value] : row.by) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+constexpr const char* header =
+    "id,collective,gpu,instance_or_system,nodes,gpus,fabric,size_bytes,time_us,algbw_GBps,"
+    "busbw_GBps,nccl_version,algo_proto_if_known,source,notes\n";
+
+Row only_row(const std::string& line) {
+  const auto table = CsvTable::parse(header + line + "\n", "rows.csv");
+  REQUIRE(table);
+  const std::vector<Row> rows = accuracy::collective_rows(shipped(), *table);
+  REQUIRE(rows.size() == 1);
+  return rows.front();
+}
+
+const std::vector<Row>& public_rows() {
+  static const std::vector<Row> rows = [] {
+    const auto table = CsvTable::read(FLOWPLAN_SOURCE_DIR "/tests/accuracy/collectives.csv");
+    if (!table) FAIL(render(table.error()));
+    return accuracy::collective_rows(shipped(), *table);
+  }();
+  return rows;
+}
+
+double median_of_group(const std::string& group, std::size_t least_rows) {
+  std::vector<const Row*> rows;
+  for (const Row& row : public_rows()) {
+    if (row.predicted && field(row, "group") == group) rows.push_back(&row);
+  }
+  REQUIRE(rows.size() >= least_rows);
+  return accuracy::score(rows).median_ape;
+}
+
+}  // namespace
+
+TEST_CASE("every public collective row of this release is predicted") {
+  for (const Row& row : public_rows()) {
+    CAPTURE(row.id, row.skipped);
+    REQUIRE(row.predicted);
+    CHECK(*row.predicted > 0.0);
+    CHECK(row.measured > 0.0);
+    CHECK_FALSE(field(row, "source").empty());
+    CHECK_FALSE(field(row, "group").empty());
+  }
+}
+
+TEST_CASE("medians of the groups stay where they were reached") {
+  // Reached: 0.8, 2.7, 3.8, 3.6 and 3.0 %.
+  const std::string main = "P5 and P6 multi-node all_reduce and all_gather, ";
+  CHECK(median_of_group(main + ">= 1 GiB", 36) < 1.5);
+  CHECK(median_of_group(main + "1 MiB to 1 GiB", 45) < 3.5);
+  CHECK(median_of_group(main + "< 1 MiB", 20) < 5.0);
+  CHECK(median_of_group("one node, >= 1 MiB", 250) < 5.0);
+  CHECK(median_of_group("one node, < 1 MiB", 200) < 5.0);
+}
+
+TEST_CASE("a row with a time is scored by it, one without by its bus bandwidth") {
+  const Row time =
+      only_row("a,all_reduce,H100,p5.48xlarge,4,32,EFA,8589934592,46621,184,357,2.28.7,,s,");
+  CHECK(time.metric == "time_us");
+  CHECK(time.measured == 46621);
+  CHECK(field(time, "origin") == "ec2");
+  const Row bandwidth =
+      only_row("a,all_reduce,H100,p5.48xlarge,4,32,EFA,8589934592,,184,357,2.28.7,,s,");
+  CHECK(bandwidth.metric == "busbw_GBps");
+  // busbw = size / time * 2 * 31 / 32
+  CHECK(*bandwidth.predicted ==
+        Approx(8589934592.0 / (*time.predicted * 1e-6) / 1e9 * 2 * 31 / 32));
+}
+
+TEST_CASE("rows of reference systems are told apart") {
+  const Row row =
+      only_row("a,all_gather,H200,\"1 node, 4 of its GPUs\",1,4,NVLink,1048576,20,1,1,2.29.2,,s,");
+  REQUIRE(row.predicted);
+  CHECK(field(row, "origin") == "reference");
+  CHECK(field(row, "group") == "one node, >= 1 MiB");
+}
+
+TEST_CASE("an algorithm that the run forced is forced here, one it reports is not") {
+  const auto with = [](const std::string& choice, const std::string& notes = {}) {
+    return *only_row("a,all_reduce,H200,8x H200 node,1,8,NVLink,8589934592,,1,473,2.27.7," +
+                     choice + ",s," + notes)
+                .predicted;
+  };
+  const double nvls = with("");
+  CHECK(nvls == Approx(475).epsilon(0.03));
+  CHECK(with("NVLS") == nvls);
+  CHECK(with("RING (NVLS off)") == Approx(366).epsilon(0.04));
+  CHECK(with("RING forced") == with("RING (NVLS off)"));
+  CHECK(with("", "NCCL_NVLS_ENABLE=0") == with("RING (NVLS off)"));
+}
+
+TEST_CASE("the old plugin has its own stack") {
+  const auto with = [](const std::string& version) {
+    return *only_row("a,all_reduce,H100,p5.48xlarge,2,16,EFA,134217728,1950,1,1," + version +
+                     ",,s,")
+                .predicted;
+  };
+  CHECK(with("2.18.5") > 2 * with("2.28.7"));
+}
+
+TEST_CASE("what a benchmark script adds is added to its rows only") {
+  const auto with = [](const std::string& notes) {
+    return *only_row("a,all_reduce,B200,p6-b200.48xlarge,1,8,NVLink,65536,52.9,1,2,2.27.7,,s," +
+                     notes)
+                .predicted;
+  };
+  const double offset =
+      (*shipped().constants("collectives-p6-b200"))->at("harness.torch_offset_us");
+  CHECK(with("torch all_reduce_bench.py; time derived") == Approx(with("") + offset));
+}
+
+TEST_CASE("rows that cannot be predicted say why") {
+  const auto why = [](const std::string& line) {
+    const Row row = only_row(line);
+    CHECK_FALSE(row.predicted);
+    return row.skipped;
+  };
+  CHECK_THAT(why("a,alltoall,H100,p5.48xlarge,2,16,EFA,1048576,100,1,1,2.28,,s,"),
+             Catch::Contains("not modelled in this release: alltoall"));
+  CHECK_THAT(why("a,all_reduce,GH200,Isambard-AI (4x GH200/node),2,8,Slingshot,,,,194,x,,s,"),
+             Catch::Contains("fabric unknown"));
+  CHECK_THAT(why("a,all_reduce,H100,some cluster,2,16,EFA,1048576,100,1,1,2.28,,s,"),
+             Catch::Contains("system unknown: some cluster"));
+  CHECK_THAT(why("a,all_reduce,B200,8x B200 node,1,8,NVLink,,,,830,2.27.1,,s,peak"),
+             Catch::Contains("message size not stated"));
+  CHECK_THAT(why("a,all_reduce,H100,p5.48xlarge,3,16,EFA,1048576,100,1,1,2.28,,s,"),
+             Catch::Contains("do not divide"));
+  CHECK_THAT(why("a,all_reduce,H100,p5.48xlarge,2,64,EFA,1048576,100,1,1,2.28,,s,"),
+             Catch::Contains("is not in the cluster"));
+  CHECK_THAT(why("a,all_reduce,H100,p5.48xlarge,2,16,EFA,1048576,,,,2.28,,s,"),
+             Catch::Contains("neither a time nor a bus bandwidth"));
+}

@@ -1,0 +1,97 @@
+// Whole outputs, compared with tests/cli/golden/. Accept new ones, after reading their difference,
+// with FLOWPLAN_ACCEPT_GOLDEN=1 ctest --preset release -R cli
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include <catch2/catch.hpp>
+
+#include "program.hpp"
+
+namespace {
+
+struct Golden {
+  std::string file;
+  std::vector<std::string> args;
+  int code = 0;
+};
+
+const std::vector<Golden>& golden() {
+  static const std::vector<Golden> all{
+      {"first-steps.txt", {}},
+      {"help.txt", {"help"}},
+      {"help-collective.txt", {"help", "collective"}},
+      {"run.txt", {"run", "scenarios/pretrain-llama3-70b-p5.json"}},
+      {"run-flags.txt",
+       {"run", "--model", "llama3-70b", "--instance", "p5.48xlarge", "--nodes", "64", "--tokens",
+        "15T"}},
+      {"run-too-big.txt", {"run", "scenarios/pretrain-llama3-405b-too-big.json"}, 4},
+      {"run.md", {"run", "scenarios/pretrain-llama3-70b-p6-b200.json", "--format", "markdown"}},
+      {"explain-mfu.txt", {"explain", "scenarios/pretrain-llama3-70b-p5.json", "training.mfu"}},
+      {"check.txt", {"check", "scenarios"}},
+      {"collective.txt",
+       {"collective", "all_reduce", "--instance", "p5.48xlarge", "--nodes", "4", "-b", "8", "-e",
+        "16G", "-f", "2"}},
+      {"topology.txt", {"topology", "--instance", "p5.48xlarge", "--nodes", "256"}},
+      {"flow.txt", {"flow", "tests/flow/cases/parking-lot.json"}},
+      {"flow.json", {"flow", "tests/flow/cases/parking-lot.json", "--format", "json"}},
+      {"catalog-compare.txt", {"catalog", "compare", "p5.48xlarge", "p6-b200.48xlarge"}},
+  };
+  return all;
+}
+
+/// What changes with every edit of the catalog says nothing about the program.
+std::string without_versions(const std::string& text) {
+  static const std::regex catalog("20[0-9]{2}-[0-9]{2}(-[0-9]{2})?/[0-9a-f]{8,16}");
+  return std::regex_replace(text, catalog, "DATE/HASH");
+}
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool accepting() {
+  return std::getenv("FLOWPLAN_ACCEPT_GOLDEN") != nullptr;
+}
+
+/// What README.md shows of a report: the summary and the step.
+std::string excerpt(const std::string& report) {
+  const std::size_t summary = report.find("\n\n", report.find("\n\n") + 2) + 1;
+  const std::size_t step = report.find("\nStep\n");
+  return report.substr(0, summary) + report.substr(step, report.find("\n\n", step) - step + 1);
+}
+
+}  // namespace
+
+TEST_CASE("README.md shows the present report") {
+  const std::string begin = "$ flowplan run scenarios/pretrain-llama3-70b-p5.json\n";
+  const std::string path = FLOWPLAN_SOURCE_DIR "/README.md";
+  std::string readme = content(path);
+  const std::size_t from = readme.find(begin) + begin.size();
+  REQUIRE(from >= begin.size());
+  const std::size_t length = readme.find("```", from) - from;
+  const std::string now =
+      excerpt(flowplan_run({"run", "scenarios/pretrain-llama3-70b-p5.json"}).out);
+  if (accepting()) {
+    std::ofstream(path, std::ios::binary) << readme.replace(from, length, now);
+  } else {
+    CHECK(readme.substr(from, length) == now);
+  }
+}
+
+TEST_CASE("outputs are the accepted ones") {
+  const bool accept = accepting();
+  for (const Golden& one : golden()) {
+    DYNAMIC_SECTION(one.file) {
+      const Ran ran = flowplan_run(one.args);
+      CHECK(ran.code == one.code);
+      CHECK(ran.err.empty());
+      const std::string path = FLOWPLAN_SOURCE_DIR "/tests/cli/golden/" + one.file;
+      const std::string text = without_versions(ran.out);
+      if (accept) std::ofstream(path, std::ios::binary) << text;
+      CHECK(text == content(path));
+    }
+  }
+}

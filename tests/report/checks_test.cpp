@@ -1,0 +1,88 @@
+#include "flowplan/report/checks.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "flowplan/report/text.hpp"
+
+using namespace flowplan;
+using planner::CheckOutcome;
+using planner::CheckReport;
+
+namespace {
+
+CheckOutcome outcome(bool passed, scenario::Check::Level level) {
+  CheckOutcome one;
+  one.title = "training.mfu >= 0.5";
+  one.metric = "training.mfu";
+  one.expected = ">= 0.5";
+  one.actual = "0.4";
+  one.actual_value = 0.4;
+  one.margin = -0.2;
+  one.passed = passed;
+  one.level = level;
+  one.message = "the budget needs <it>";
+  one.place.file = "a.json";
+  one.place.line = 7;
+  return one;
+}
+
+std::vector<CheckReport> reports() {
+  CheckReport mixed{"a.json", "A", {}, {}, false, ""};
+  mixed.outcomes = {outcome(true, scenario::Check::Level::error),
+                    outcome(false, scenario::Check::Level::error),
+                    outcome(false, scenario::Check::Level::warn)};
+  CheckReport invalid{"b.json", "", {}, {error(Code::json_syntax, "broken")}, false, ""};
+  CheckReport infeasible{"c.json", "C", {}, {}, true, "stage 0: activations"};
+  return {mixed, invalid, infeasible};
+}
+
+}  // namespace
+
+TEST_CASE("the text counts first, then shows every check") {
+  const std::string text = report::to_text(report::checks(reports()));
+  CHECK(text.rfind("3 checks in 3 scenarios: 1 failed, 1 warned, 1 unexpectedly infeasible, 1 "
+                   "invalid\n",
+                   0) == 0);
+  CHECK(text.find("FAIL  training.mfu >= 0.5") != std::string::npos);
+  CHECK(text.find("-20.0 %") != std::string::npos);
+  CHECK(text.find("the budget needs <it>") != std::string::npos);
+  CHECK(text.find("not evaluated: broken") != std::string::npos);
+}
+
+TEST_CASE("JUnit has a case a check, and counts that agree with its cases") {
+  pugi::xml_document xml;
+  REQUIRE(xml.load_string(report::checks_junit(reports()).c_str()));
+  std::size_t suites = 0;
+  for (const pugi::xml_node suite : xml.child("testsuites").children("testsuite")) {
+    ++suites;
+    std::size_t cases = 0;
+    std::size_t failures = 0;
+    std::size_t errors = 0;
+    for (const pugi::xml_node one : suite.children("testcase")) {
+      ++cases;
+      failures += one.child("failure") ? 1 : 0;
+      errors += one.child("error") ? 1 : 0;
+    }
+    CHECK(suite.attribute("tests").as_uint() == cases);
+    CHECK(suite.attribute("failures").as_uint() == failures);
+    CHECK(suite.attribute("errors").as_uint() == errors);
+  }
+  CHECK(suites == 3);
+  const auto suite = xml.child("testsuites").child("testsuite");
+  CHECK(suite.attribute("failures").as_uint() == 1);
+  const auto failed = suite.find_child([](pugi::xml_node n) { return bool(n.child("failure")); });
+  CHECK(failed.attribute("line").as_int() == 7);
+  CHECK(std::string(failed.child("failure").text().get()).find("the budget needs <it>") !=
+        std::string::npos);
+}
+
+TEST_CASE("JSON gives expected, actual and margin of every check") {
+  const auto json = nlohmann::json::parse(report::checks_json(reports()));
+  CHECK(json["failed"] == 1);
+  CHECK(json["invalid"] == 1);
+  CHECK(json["scenarios"][0]["checks"][1]["actual"] == 0.4);
+  CHECK(json["scenarios"][0]["checks"][1]["margin"] == -0.2);
+  CHECK(json["scenarios"][0]["checks"][1]["line"] == 7);
+}
