@@ -19,10 +19,6 @@ endif()
 function(flowplan_module name)
   cmake_parse_arguments(arg "" "" "USES;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
-  if(NOT sources)  # TEMPORARY while modules are being written
-    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp" "namespace flowplan {}\n")
-    set(sources "${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp")
-  endif()
   add_library(flowplan_${name} STATIC ${sources})
   target_include_directories(flowplan_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
@@ -46,6 +42,7 @@ function(flowplan_module_test name)
                                                       fmt::fmt nlohmann_json::nlohmann_json
                                                       flowplan_catch_main)
   target_compile_definitions(flowplan_${name}_test PRIVATE
-    FLOWPLAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    FLOWPLAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    CATCH_CONFIG_FAST_COMPILE)
   add_test(NAME ${name} COMMAND flowplan_${name}_test)
 endfunction()
