@@ -22,7 +22,7 @@ int schema(const Arguments& arguments, Session& session) {
   const auto text = read_text(file.string(), max_schema_bytes);
   if (!text) {
     return refuse(session, error(Code::usage, fmt::format("there is no schema `{}`", name),
-                                 "schemas: scenario, result"));
+                                 "schemas: scenario, flow-case, result"));
   }
   return emit(arguments, session, {{"json", [&] { return *text; }}}, 0);
 }
@@ -34,7 +34,7 @@ Command schema_command() {
           "Print a JSON Schema (draft 7), for editors and other programs.",
           "An editor that knows the schema completes and checks scenario files while they are "
           "typed.",
-          {{"NAME", "scenario (default) or result.", 0, 1}},
+          {{"NAME", "scenario (default), flow-case or result.", 0, 1}},
           {output_option(), catalog_option()},
           {{"schema > scenario.schema.json", "Save the schema of scenarios"}},
           schema};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "flowplan/base/assert.hpp"
 #include "tolerances.hpp"
@@ -12,17 +13,17 @@ Engine::Engine(const Network& network, const FlowSet& flows)
     : flows_(flows),
       sharing_(network, flows, Redundant::drop),
       ends_(flows.size()),
-      left_(flows.size(), 0.0),
-      since_(flows.size(), 0.0),
-      rate_(flows.size(), 0.0),
-      holder_(flows.size(), Sharing::by_cap),
-      held_s_(sharing_.layout().hops.size() + flows.size(), 0.0) {}
+      levels_are_rates_(sharing_.layout().cap_level.empty() &&
+                        std::all_of(flows.weight.begin(), flows.weight.end(),
+                                    [](double weight) { return weight == 1.0; })),
+      progress_(flows.size()),
+      held_since_s_(flows.size(), 0.0) {}
 
 void Engine::start(std::uint32_t flow) {
   FLOWPLAN_ASSERT(flows_.bytes[flow] > 0.0);
-  left_[flow] = flows_.bytes[flow];
-  since_[flow] = now_;
-  rate_[flow] = 0.0;
+  Progress& progress = progress_[flow];
+  if (progress.holder != nobody) keep_history();
+  progress = {flows_.bytes[flow], now_, 0.0, nobody};
   sharing_.start(flow);
 }
 
@@ -38,7 +39,8 @@ const std::vector<std::uint32_t>& Engine::advance(double time) {
   ended_.clear();
   ends_.collect(end_of_instant(now_), ended_);
   for (const std::uint32_t flow : ended_) {
-    account(flow);
+    settle_bytes(progress_[flow]);
+    if (!held_s_.empty()) settle_held(flow, now_);
     sharing_.stop(flow);
     ends_.defer(flow, MinimumTree::none);
   }
@@ -47,25 +49,66 @@ const std::vector<std::uint32_t>& Engine::advance(double time) {
 }
 
 LinkId Engine::bottleneck(std::uint32_t flow) const {
-  const double* begin = &held_s_[held_slot(flow, 0)];
-  const double* cap = &held_s_[held_slot(flow, Sharing::by_cap)];
-  const double* longest = std::max_element(begin, cap + 1);
-  return longest == cap ? no_link
-                        : sharing_.link(flow, static_cast<std::uint32_t>(longest - begin));
+  const Layout& layout = sharing_.layout();
+  std::uint32_t holder = progress_[flow].holder;
+  if (!held_s_.empty()) {
+    const double* begin = &held_s_[held_slot(flow, nobody)];
+    const double* cap = &held_s_[held_slot(flow, Sharing::by_cap)];
+    const double* longest = std::max_element(begin, cap + 1);
+    holder = longest == cap
+                 ? Sharing::by_cap
+                 : layout.row[layout.first_hop[flow] + static_cast<std::size_t>(longest - begin)];
+  }
+  return holder == Sharing::by_cap ? no_link : layout.links[holder].id;
 }
 
+/// Where `held_s_` counts for this holder; for `nobody`, where the flow's part begins.
 std::size_t Engine::held_slot(std::uint32_t flow, std::uint32_t holder) const {
-  const std::vector<std::uint32_t>& first = sharing_.layout().first_hop;
+  const Layout& layout = sharing_.layout();
   // Each earlier flow has a slot for its cap besides those of its hops.
-  return std::size_t{flow} + (holder == Sharing::by_cap ? first[flow + 1] : first[flow] + holder);
+  const std::size_t first = std::size_t{flow} + layout.first_hop[flow];
+  const std::span<const std::uint32_t> path = layout.path(flow);
+  if (holder == nobody) return first;
+  if (holder == Sharing::by_cap) return first + path.size();
+  return first +
+         static_cast<std::size_t>(std::find(path.begin(), path.end(), holder) - path.begin());
 }
 
-/// Settles what the flow did since it was last looked at.
-void Engine::account(std::uint32_t flow) {
-  const double passed = now_ - since_[flow];
-  left_[flow] = std::max(0.0, left_[flow] - rate_[flow] * passed);
-  held_s_[held_slot(flow, holder_[flow])] += passed;
-  since_[flow] = now_;
+/// Settles what the flow moved since its rate changed.
+void Engine::settle_bytes(Progress& progress) const {
+  progress.left = std::max(0.0, progress.left - progress.rate * (now_ - progress.since_s));
+  progress.since_s = now_;
+}
+
+void Engine::settle_held(std::uint32_t flow, double until_s) {
+  held_s_[held_slot(flow, progress_[flow].holder)] += until_s - held_since_s_[flow];
+  held_since_s_[flow] = until_s;
+}
+
+/// Begins to count how long each holder held.
+void Engine::keep_history() {
+  if (!held_s_.empty()) return;
+  const Layout& layout = sharing_.layout();
+  held_s_.assign(layout.row.size() + flows_.size(), 0.0);
+  for (std::uint32_t f = 0; f < flows_.size(); ++f) {
+    const bool ended = progress_[f].holder != nobody && !sharing_.runs(f);
+    if (ended) settle_held(f, progress_[f].since_s);
+  }
+}
+
+void Engine::change_holder(std::uint32_t flow, std::uint32_t holder) {
+  std::uint32_t& current = progress_[flow].holder;
+  if (current != nobody) {
+    keep_history();
+    settle_held(flow, now_);
+  }
+  held_since_s_[flow] = now_;
+  current = holder;
+}
+
+double Engine::rate_of(std::uint32_t flow) const {
+  const double level = sharing_.level(flow);
+  return levels_are_rates_ ? level : std::min(level * flows_.weight[flow], flows_.cap_per_s[flow]);
 }
 
 /// Solves again what changed at this instant.
@@ -74,16 +117,14 @@ void Engine::renew() {
   if (solved.empty()) return;
   ++solves_;
   for (const std::uint32_t flow : solved) {
-    const double rate =
-        std::min(sharing_.level(flow) * flows_.weight[flow], flows_.cap_per_s[flow]);
+    Progress& progress = progress_[flow];
+    const double rate = rate_of(flow);
     const std::uint32_t holder = sharing_.holder(flow);
-    const bool same_rate = std::abs(rate - rate_[flow]) <= rate_unchanged * rate;
-    if (same_rate && holder == holder_[flow]) continue;
-    account(flow);
-    holder_[flow] = holder;
-    if (same_rate) continue;
-    rate_[flow] = rate;
-    ends_.defer(flow, now_ + left_[flow] / rate);
+    if (holder != progress.holder) change_holder(flow, holder);
+    if (std::abs(rate - progress.rate) <= rate_unchanged * rate) continue;
+    settle_bytes(progress);
+    progress.rate = rate;
+    ends_.defer(flow, now_ + progress.left / rate);
   }
   ends_.restore();
 }

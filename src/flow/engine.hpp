@@ -33,18 +33,36 @@ class Engine {
   [[nodiscard]] LinkId bottleneck(std::uint32_t flow) const;
 
  private:
+  /// Holder of a flow that never ran.
+  static constexpr std::uint32_t nobody = Sharing::by_cap - 1;
+
+  /// Bytes left are as of `since_s` and settled only when the rate changes.
+  struct Progress {
+    double left = 0.0;
+    double since_s = 0.0;
+    double rate = 0.0;
+    std::uint32_t holder = nobody;
+  };
+
   [[nodiscard]] std::size_t held_slot(std::uint32_t flow, std::uint32_t holder) const;
-  void account(std::uint32_t flow);
+  void settle_bytes(Progress& progress) const;
+  void settle_held(std::uint32_t flow, double until_s);
+  void keep_history();
+  void change_holder(std::uint32_t flow, std::uint32_t holder);
+  [[nodiscard]] double rate_of(std::uint32_t flow) const;
   void renew();
 
   const FlowSet& flows_;
   Sharing sharing_;
   MinimumTree ends_;
+  bool levels_are_rates_;  // all weights are 1, and no cap holds a flow
 
-  // Per flow. Bytes left are as of `since_` and settled only when the rate changes.
-  std::vector<double> left_, since_, rate_;
-  std::vector<std::uint32_t> holder_;
-  std::vector<double> held_s_;  // time held by each hop and, last, by the cap
+  // Per flow.
+  std::vector<Progress> progress_;
+  std::vector<double> held_since_s_;
+  /// Per flow: seconds held by each hop and, last, by the cap. Empty as long as each flow has run
+  /// once and with one holder, which takes no count.
+  std::vector<double> held_s_;
 
   std::vector<std::uint32_t> ended_;
   double now_ = 0.0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "flowplan/base/assert.hpp"
 
@@ -38,26 +39,27 @@ void check(const Network& network, const FlowSet& flows) {
   }
 }
 
-/// The uses of each link: those of link l are `use[first[l]]` up to `use[first[l + 1]]`.
-struct UsesByLink {
-  std::vector<std::uint32_t> first, flow, use;
+/// The flows on each link: those of link l are `flow[first[l]]` up to `flow[first[l + 1]]`.
+struct FlowsByLink {
+  std::vector<std::uint32_t> first, flow;
+
+  [[nodiscard]] std::span<const std::uint32_t> of(LinkId link) const {
+    return {flow.data() + first[index(link)], flow.data() + first[index(link) + 1]};
+  }
 };
 
-UsesByLink uses_by_link(const Network& network, const FlowSet& flows) {
-  UsesByLink by_link;
-  by_link.first.assign(network.size() + 1, 0);
+FlowsByLink flows_by_link(const Network& network, const FlowSet& flows) {
+  FlowsByLink by_link;
+  // While it is filled, a link's first slot stands one place further on.
+  by_link.first.assign(network.size() + 2, 0);
   for (const LinkId link : flows.link)
-    ++by_link.first[index(link) + 1];
-  for (std::size_t l = 0; l < network.size(); ++l)
-    by_link.first[l + 1] += by_link.first[l];
-  std::vector<std::uint32_t> next(by_link.first.begin(), by_link.first.end() - 1);
+    ++by_link.first[index(link) + 2];
+  for (std::size_t l = 2; l < by_link.first.size(); ++l)
+    by_link.first[l] += by_link.first[l - 1];
   by_link.flow.resize(flows.link.size());
-  by_link.use.resize(flows.link.size());
   for (std::uint32_t f = 0; f < flows.size(); ++f) {
     for (std::uint32_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-      const std::uint32_t slot = next[index(flows.link[u])]++;
-      by_link.flow[slot] = f;
-      by_link.use[slot] = u;
+      by_link.flow[by_link.first[index(flows.link[u]) + 1]++] = f;
     }
   }
   return by_link;
@@ -67,19 +69,17 @@ UsesByLink uses_by_link(const Network& network, const FlowSet& flows) {
 class Domination {
  public:
   Domination(const Network& network, const FlowSet& flows)
-      : network_(network), flows_(flows), by_link_(uses_by_link(network, flows)) {}
+      : network_(network), flows_(flows), by_link_(flows_by_link(network, flows)) {}
 
   [[nodiscard]] bool dominated(LinkId link) {
-    const std::uint32_t begin = by_link_.first[index(link)];
-    const std::uint32_t end = by_link_.first[index(link) + 1];
+    const std::span<const std::uint32_t> users = by_link_.of(link);
     candidates_.clear();
-    for (std::uint32_t slot = begin; slot < end; ++slot) {
-      narrow(link, slot, slot == begin);
+    for (const std::uint32_t f : users) {
+      narrow(link, f, f == users.front());
       if (candidates_.empty()) return false;
     }
     return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& candidate) {
-      const std::size_t other = index(candidate.link);
-      const bool same_flows = by_link_.first[other + 1] - by_link_.first[other] == end - begin;
+      const bool same_flows = by_link_.of(candidate.link).size() == users.size();
       // Of two links that dominate each other the first one stays.
       return !(same_flows && !candidate.tighter && link < candidate.link);
     });
@@ -91,33 +91,36 @@ class Domination {
     bool tighter;  // for one flow at least
   };
 
-  [[nodiscard]] double part_of_capacity(std::uint32_t use) const {
-    return flows_.coefficient[use] / network_.capacity[index(flows_.link[use])];
+  [[nodiscard]] std::uint32_t find_use(std::uint32_t f, LinkId link) const {
+    const LinkId* begin = flows_.link.data();
+    const LinkId* end = begin + flows_.first_use[f + 1];
+    return static_cast<std::uint32_t>(std::find(begin + flows_.first_use[f], end, link) - begin);
   }
 
-  /// Keeps the candidates that the flow in `slot` crosses and fills no less than `link`.
-  void narrow(LinkId link, std::uint32_t slot, bool first) {
-    const std::uint32_t f = by_link_.flow[slot];
-    const double part = part_of_capacity(by_link_.use[slot]);
-    kept_.clear();
-    for (std::uint32_t u = flows_.first_use[f]; u < flows_.first_use[f + 1]; ++u) {
-      if (flows_.link[u] == link || part_of_capacity(u) < part) continue;
-      const bool tighter = part_of_capacity(u) > part;
-      if (first) {
-        kept_.push_back({flows_.link[u], tighter});
-        continue;
+  /// Keeps the candidates that the flow crosses and fills no less than `link`.
+  void narrow(LinkId link, std::uint32_t f, bool first) {
+    const std::uint32_t end = flows_.first_use[f + 1];
+    if (first) {
+      for (std::uint32_t u = flows_.first_use[f]; u < end; ++u) {
+        if (flows_.link[u] != link) candidates_.push_back({flows_.link[u], false});
       }
-      const auto same = std::find_if(candidates_.begin(), candidates_.end(),
-                                     [&](const auto& c) { return c.link == flows_.link[u]; });
-      if (same != candidates_.end()) kept_.push_back({same->link, same->tighter || tighter});
     }
-    candidates_.swap(kept_);
+    const double coefficient = flows_.coefficient[find_use(f, link)];
+    const double capacity = network_.capacity[index(link)];
+    std::erase_if(candidates_, [&](Candidate& candidate) {
+      const std::uint32_t u = find_use(f, candidate.link);
+      if (u == end) return true;
+      const double part = flows_.coefficient[u] * capacity;
+      const double own = coefficient * network_.capacity[index(candidate.link)];
+      candidate.tighter |= part > own;
+      return part < own;
+    });
   }
 
   const Network& network_;
   const FlowSet& flows_;
-  UsesByLink by_link_;
-  std::vector<Candidate> candidates_, kept_;
+  FlowsByLink by_link_;
+  std::vector<Candidate> candidates_;
 };
 
 constexpr std::uint32_t unused = ~std::uint32_t{0};
@@ -145,34 +148,61 @@ double cap_level(const Network& network, const FlowSet& flows, std::uint32_t f) 
   return flows.cap_per_s[f] < tightest ? flows.cap_per_s[f] / flows.weight[f] : unlimited;
 }
 
+bool all_ones(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 1.0; });
+}
+
+/// Numbers the links that stay, and turns their member counts into their rows.
+void number_links(Layout& layout, std::vector<std::uint32_t>& row) {
+  for (std::uint32_t l = 0; l < row.size(); ++l) {
+    if (row[l] == unused) continue;
+    layout.links.push_back({LinkId{l}, static_cast<std::uint32_t>(layout.members)});
+    layout.members += row[l];
+    row[l] = layout.rows() - 1;
+  }
+}
+
+void lay_out_hops(Layout& layout, const FlowSet& flows, const std::vector<std::uint32_t>& row) {
+  constexpr std::uint32_t group = Layout::hop_group;
+  layout.first_hop.assign(flows.size() + 1, 0);
+  for (std::uint32_t f = 0; f < flows.size(); ++f) {
+    const LinkId* link = flows.link.data();
+    const auto hops = static_cast<std::uint32_t>(
+        std::count_if(link + flows.first_use[f], link + flows.first_use[f + 1],
+                      [&](LinkId l) { return row[index(l)] != unused; }));
+    layout.first_hop[f + 1] = layout.first_hop[f] + (hops + group - 1) / group * group;
+  }
+  layout.row.assign(layout.first_hop.back(), layout.no_row());
+  const bool ones = all_ones(flows.coefficient) && all_ones(flows.weight);
+  if (!ones) layout.pull.assign(layout.row.size(), 0.0);
+  for (std::uint32_t f = 0; f < flows.size(); ++f) {
+    std::uint32_t hop = layout.first_hop[f];
+    for (std::uint32_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
+      const std::uint32_t r = row[index(flows.link[u])];
+      if (r == unused) continue;
+      if (!ones) {
+        const double pull = flows.coefficient[u] * flows.weight[f];
+        layout.integral &= pull <= largest_exact_pull && pull == std::floor(pull);
+        layout.pull[hop] = pull;
+      }
+      layout.row[hop++] = r;
+    }
+  }
+}
+
 }  // namespace
 
 Layout lay_out(const Network& network, const FlowSet& flows, Redundant redundant) {
   check(network, flows);
-  // Turned in place from members of a link into its row among the used ones.
-  std::vector<std::uint32_t> row = count_members(network, flows, redundant);
   Layout layout;
-  std::uint32_t hops = 0;
-  for (std::uint32_t l = 0; l < network.size(); ++l) {
-    if (row[l] == unused) continue;
-    layout.links.push_back({LinkId{l}, hops});
-    hops += row[l];
-    row[l] = static_cast<std::uint32_t>(layout.links.size() - 1);
-  }
-  layout.hops.reserve(hops);
-  layout.first_hop.reserve(flows.size() + 1);
-  layout.first_hop.push_back(0);
-  layout.cap_level.reserve(flows.size());
-  for (std::uint32_t f = 0; f < flows.size(); ++f) {
-    for (std::uint32_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-      const std::uint32_t link = row[index(flows.link[u])];
-      if (link == unused) continue;
-      const double pull = flows.coefficient[u] * flows.weight[f];
-      layout.integral &= pull <= largest_exact_pull && pull == std::floor(pull);
-      layout.hops.push_back({link, 0, pull});
-    }
-    layout.first_hop.push_back(static_cast<std::uint32_t>(layout.hops.size()));
-    layout.cap_level.push_back(cap_level(network, flows, f));
+  std::vector<std::uint32_t> row = count_members(network, flows, redundant);
+  number_links(layout, row);
+  lay_out_hops(layout, flows, row);
+  const auto finite = [](double cap) { return cap < unlimited; };
+  if (std::any_of(flows.cap_per_s.begin(), flows.cap_per_s.end(), finite)) {
+    layout.cap_level.reserve(flows.size());
+    for (std::uint32_t f = 0; f < flows.size(); ++f)
+      layout.cap_level.push_back(cap_level(network, flows, f));
   }
   return layout;
 }

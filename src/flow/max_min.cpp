@@ -37,7 +37,8 @@ Allocation solve(const Network& network, const FlowSet& flows) {
   for (std::uint32_t f = 0; f < flows.size(); ++f) {
     allocation.rate.push_back(std::min(sharing.level(f) * flows.weight[f], flows.cap_per_s[f]));
     const std::uint32_t holder = sharing.holder(f);
-    allocation.bottleneck.push_back(holder == Sharing::by_cap ? no_link : sharing.link(f, holder));
+    allocation.bottleneck.push_back(holder == Sharing::by_cap ? no_link
+                                                              : sharing.layout().links[holder].id);
   }
   return allocation;
 }

@@ -16,6 +16,7 @@ namespace flowplan::flow {
 class MinimumTree {
  public:
   static constexpr double none = std::numeric_limits<double>::infinity();
+  static constexpr std::uint32_t block = 16;
 
   /// `size` keys, all `none`.
   explicit MinimumTree(std::size_t size) {
@@ -78,17 +79,8 @@ class MinimumTree {
     collect(levels_.size() - 1, 0, limit, out);
   }
 
- private:
-  static constexpr std::uint32_t block = 16;
-
-  static double least(const double* k) {
-    std::array<double, 4> m{k[0], k[1], k[2], k[3]};
-    for (std::size_t i = 4; i < block; i += 4) {
-      for (std::size_t j = 0; j < 4; ++j)
-        m[j] = k[i + j] < m[j] ? k[i + j] : m[j];
-    }
-    return std::min(std::min(m[0], m[1]), std::min(m[2], m[3]));
-  }
+  /// The keys of block `b`, to be changed together; `lift(b)` must follow before the next query.
+  [[nodiscard]] double* keys_of(std::uint32_t b) { return &keys_[std::size_t{b} * block]; }
 
   /// Renews the minimum of block `b` of the keys, and those above it as far as they change.
   void lift(std::uint32_t b) {
@@ -99,6 +91,16 @@ class MinimumTree {
       above = m;
       b /= block;
     }
+  }
+
+ private:
+  static double least(const double* k) {
+    std::array<double, 4> m{k[0], k[1], k[2], k[3]};
+    for (std::size_t i = 4; i < block; i += 4) {
+      for (std::size_t j = 0; j < 4; ++j)
+        m[j] = k[i + j] < m[j] ? k[i + j] : m[j];
+    }
+    return std::min(std::min(m[0], m[1]), std::min(m[2], m[3]));
   }
 
   void collect(std::size_t level, std::uint32_t b, double limit,

@@ -26,33 +26,47 @@ constexpr std::uint32_t longest_skip = 64;
 /// Passes after which the water level is close enough; each one only raises a lower bound.
 constexpr int water_level_passes = 16;
 
+/// With more flows on a link, the rounding of one subtraction a flow would add up.
+constexpr std::uint32_t many_flows = 1000;
+
+constexpr std::uint32_t group = Layout::hop_group;
+static_assert(Layout::row_block == MinimumTree::block);
+
 }  // namespace
 
 Sharing::Sharing(const Network& network, const FlowSet& flows, Redundant redundant)
     : layout_(lay_out(network, flows, redundant)),
-      links_(layout_.links.size()),
-      members_(layout_.hops.size()),
+      links_(layout_.rows()),
+      water_(layout_.no_row() + 1),
+      members_(layout_.members),
+      places_(layout_.row.size()),
       level_(flows.size(), 0.0),
       holder_(flows.size(), by_cap),
       where_(flows.size(), nowhere),
-      seen_(flows.size(), 0),
       unfrozen_(flows.size(), 0),
-      shares_(layout_.links.size()) {
-  for (std::size_t l = 0; l < links_.size(); ++l) {
-    links_[l].capacity = links_[l].room = network.capacity[index(layout_.links[l].id)];
-    links_[l].first_member = layout_.links[l].first_member;
+      shares_(layout_.rows()) {
+  for (std::uint32_t r = 0; r < layout_.rows(); ++r) {
+    links_[r].capacity = water_[r].room = network.capacity[index(layout_.links[r].id)];
+    links_[r].first_member = layout_.links[r].first_member;
   }
+  running_.reserve(flows.size());
+  fresh_.reserve(flows.size());
 }
 
 void Sharing::start(std::uint32_t flow) {
   FLOWPLAN_ASSERT(!runs(flow));
   where_[flow] = static_cast<std::uint32_t>(running_.size());
   running_.push_back(flow);
-  for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-    Hop& hop = layout_.hops[h];
-    Link& link = links_[hop.link];
-    hop.place = link.running++;
-    members_[link.first_member + hop.place] = {flow, h};
+  std::uint32_t hop = layout_.first_hop[flow];
+  for (const std::uint32_t r : layout_.path(flow)) {
+    if (r == layout_.no_row()) break;
+    Link& link = links_[r];
+    if (link.running == 0) {
+      link.place = static_cast<std::uint32_t>(busy_.size());
+      busy_.push_back(r);
+    }
+    places_[hop++] = link.running;
+    members_[link.first_member + link.running++] = flow;
     ++running_hops_;
   }
   level_[flow] = unsolved;
@@ -65,27 +79,53 @@ void Sharing::stop(std::uint32_t flow) {
   where_[running_.back()] = where_[flow];
   running_.pop_back();
   where_[flow] = nowhere;
-  for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-    const Hop& hop = layout_.hops[h];
-    Link& link = links_[hop.link];
-    const Member moved = members_[link.first_member + --link.running];
-    members_[link.first_member + hop.place] = moved;
-    layout_.hops[moved.hop].place = hop.place;
-    link.room = link.running == 0 ? link.capacity : link.room + hop.pull * level_[flow];
-    left_links_.push_back(hop.link);
+  std::uint32_t hop = layout_.first_hop[flow];
+  for (const std::uint32_t r : layout_.path(flow)) {
+    if (r == layout_.no_row()) break;
+    Link& link = links_[r];
+    const std::uint32_t moved = members_[link.first_member + --link.running];
+    members_[link.first_member + places_[hop]] = moved;
+    places_[find_hop(moved, r)] = places_[hop];
+    if (link.running == 0) {
+      water_[r].room = link.capacity;
+      busy_[link.place] = busy_.back();
+      links_[busy_.back()].place = link.place;
+      busy_.pop_back();
+    } else {
+      water_[r].room += pull(hop) * level_[flow];
+    }
+    if (!std::exchange(link.left, true)) left_links_.push_back(r);
+    ++hop;
     --running_hops_;
   }
   left_level_ = std::min(left_level_, level_[flow]);
 }
 
+std::uint32_t Sharing::find_hop(std::uint32_t flow, std::uint32_t row) const {
+  std::uint32_t hop = layout_.first_hop[flow];
+  while (layout_.row[hop] != row)
+    ++hop;
+  return hop;
+}
+
 const std::vector<std::uint32_t>& Sharing::update() {
   reached_.clear();
   if (fresh_.empty() && left_links_.empty()) return reached_;
-  const double floor = restart_level() * (1.0 - restart_margin);
-  collect(floor);
-  reopen();
-  fill();
+  collect(restart_level() * (1.0 - restart_margin));
+  switch (choose_mode()) {
+    case Mode::unit:
+      solve<Mode::unit>();
+      break;
+    case Mode::weighted:
+      solve<Mode::weighted>();
+      break;
+    case Mode::batched:
+      solve<Mode::batched>();
+      break;
+  }
   fresh_.clear();
+  for (const std::uint32_t r : left_links_)
+    links_[r].left = false;
   left_links_.clear();
   left_level_ = unsolved;
   return reached_;
@@ -97,9 +137,9 @@ double Sharing::restart_level() {
   double level = left_level_;
   ++flood_;
   for (const std::uint32_t flow : fresh_) {
-    for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-      Link& link = links_[layout_.hops[h].link];
-      if (std::exchange(link.seen, flood_) != flood_) level = std::min(level, water_level(link));
+    for (const std::uint32_t r : layout_.path(flow)) {
+      if (r == layout_.no_row()) break;
+      if (std::exchange(links_[r].seen, flood_) != flood_) level = std::min(level, water_level(r));
     }
   }
   return level == unsolved ? 0.0 : level;
@@ -107,20 +147,20 @@ double Sharing::restart_level() {
 
 /// The x at which the link is full when its flows run at their old levels, but no faster than x,
 /// and the new ones at x; or a little less.
-double Sharing::water_level(const Link& link) const {
+double Sharing::water_level(std::uint32_t row) const {
   double level = 0.0;
   for (int pass = 0; pass < water_level_passes; ++pass) {
     double slower = 0.0;
     double open = 0.0;
-    for (const Member* m = begin(link); m != end(link); ++m) {
-      const double pull = layout_.hops[m->hop].pull;
-      if (level_[m->flow] <= level) {
-        slower += pull * level_[m->flow];
+    for (const std::uint32_t flow : members(row)) {
+      const double part = layout_.pull.empty() ? 1.0 : layout_.pull[find_hop(flow, row)];
+      if (level_[flow] <= level) {
+        slower += part * level_[flow];
       } else {
-        open += pull;
+        open += part;
       }
     }
-    const double next = (link.capacity - slower) / open;
+    const double next = (links_[row].capacity - slower) / open;
     if (!(next > level)) break;
     level = next;
   }
@@ -145,103 +185,150 @@ void Sharing::collect(double floor) {
 }
 
 bool Sharing::flood(double floor) {
+  if (seen_.empty()) seen_.assign(level_.size(), 0);
   ++flood_;
   flood_budget_ = running_hops_ / flood_part;
+  touched_links_.clear();
   for (const std::uint32_t flow : fresh_) {
     seen_[flow] = flood_;
     reached_.push_back(flow);
   }
-  for (const std::uint32_t l : left_links_) {
-    if (!reach_from(links_[l], floor)) return false;
+  for (const std::uint32_t r : left_links_) {
+    if (!reach_from(r, floor)) return false;
   }
   for (std::size_t i = 0; i < reached_.size(); ++i) {
-    const std::uint32_t flow = reached_[i];
-    for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-      if (!reach_from(links_[layout_.hops[h].link], floor)) return false;
+    for (const std::uint32_t r : layout_.path(reached_[i])) {
+      if (r == layout_.no_row()) break;
+      if (!reach_from(r, floor)) return false;
     }
   }
   return true;
 }
 
 /// False when the budget ran out.
-bool Sharing::reach_from(Link& link, double floor) {
+bool Sharing::reach_from(std::uint32_t row, double floor) {
+  Link& link = links_[row];
   if (std::exchange(link.seen, flood_) == flood_) return true;
   if (link.running > flood_budget_) return false;
   flood_budget_ -= link.running;
-  for (const Member* m = begin(link); m != end(link); ++m) {
-    if (level_[m->flow] < floor || std::exchange(seen_[m->flow], flood_) == flood_) continue;
-    reached_.push_back(m->flow);
+  touched_links_.push_back(row);
+  for (const std::uint32_t flow : members(row)) {
+    if (level_[flow] < floor || std::exchange(seen_[flow], flood_) == flood_) continue;
+    reached_.push_back(flow);
   }
   return true;
 }
 
 void Sharing::sweep(double floor) {
+  touched_links_ = busy_;
   reached_.resize(running_.size());
-  std::size_t count = 0;
+  std::uint32_t* reached = reached_.data();
   for (const std::uint32_t flow : running_) {
-    reached_[count] = flow;
-    count += level_[flow] >= floor ? 1 : 0;
+    *reached = flow;
+    reached += level_[flow] >= floor ? 1 : 0;
   }
-  reached_.resize(count);
+  reached_.resize(static_cast<std::size_t>(reached - reached_.data()));
+}
+
+Sharing::Mode Sharing::choose_mode() {
+  const bool batched = std::any_of(touched_links_.begin(), touched_links_.end(),
+                                   [&](std::uint32_t r) { return links_[r].running > many_flows; });
+  if (!batched && layout_.pull.empty()) return Mode::unit;
+  if (details_.empty()) details_.resize(water_.size());
+  return batched ? Mode::batched : Mode::weighted;
+}
+
+template <Sharing::Mode mode>
+double Sharing::pull_in(std::size_t hop) const {
+  if constexpr (mode == Mode::unit) return 1.0;
+  if constexpr (mode == Mode::weighted) return layout_.pull[hop];
+  return pull(hop);
+}
+
+template <Sharing::Mode mode>
+void Sharing::solve() {
+  reopen<mode>();
+  for (const std::uint32_t r : touched_links_) {
+    if (water_[r].open == 0.0) continue;
+    settle_room<mode>(r);
+    if constexpr (mode != Mode::unit) details_[r].open_summed = water_[r].open;
+    shares_.defer(r, water_[r].room / water_[r].open);
+  }
+  shares_.restore();
+  caps_.clear();
+  if (!layout_.cap_level.empty()) {
+    for (const std::uint32_t flow : reached_) {
+      const double cap = layout_.cap_level[flow];
+      if (cap != unlimited) caps_.emplace_back(cap, flow);
+    }
+    std::make_heap(caps_.begin(), caps_.end(), std::greater<>());
+  }
+  fill<mode>();
+  for (const std::uint32_t r : touched_links_) {
+    if constexpr (mode == Mode::batched) take_pending(r);
+    if (shares_.key(r) != MinimumTree::none) shares_.defer(r, MinimumTree::none);
+  }
 }
 
 /// Takes the reached flows off their links, as if they had not been frozen.
+template <Sharing::Mode mode>
 void Sharing::reopen() {
-  touched_links_.clear();
-  caps_.clear();
+  const std::uint32_t* first_hop = layout_.first_hop.data();
+  const std::uint32_t* row = layout_.row.data();
+  std::uint8_t* unfrozen = unfrozen_.data();
+  Water* water = water_.data();
   for (const std::uint32_t flow : reached_) {
     const double old_level = level_[flow] == unsolved ? 0.0 : level_[flow];
-    unfrozen_[flow] = 1;
-    for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-      const Hop& hop = layout_.hops[h];
-      Link& link = links_[hop.link];
-      if (link.unfrozen++ == 0) {
-        touched_links_.push_back(hop.link);
-        link.open = 0.0;
+    unfrozen[flow] = 1;
+    for (std::size_t h = first_hop[flow], end = first_hop[flow + 1]; h < end; h += group) {
+      for (std::size_t i = h; i < h + group; ++i) {
+        const double part = pull_in<mode>(i);
+        water[row[i]].room += part * old_level;
+        water[row[i]].open += part;
+        if constexpr (mode != Mode::unit) ++details_[row[i]].unfrozen;
       }
-      link.open += hop.pull;
-      link.room += hop.pull * old_level;
     }
-    if (layout_.cap_level[flow] != unlimited) caps_.emplace_back(layout_.cap_level[flow], flow);
   }
-  for (const std::uint32_t l : touched_links_) {
-    Link& link = links_[l];
-    settle_room(link);
-    link.open_summed = link.open;
-    shares_.defer(l, link.room / link.open);
-  }
-  shares_.restore();
-  std::make_heap(caps_.begin(), caps_.end(), std::greater<>());
 }
 
 /// Removes rounding from a link's room where that is cheap or due.
-void Sharing::settle_room(Link& link) {
-  if (link.unfrozen == link.running) {
-    link.room = link.capacity;
+template <Sharing::Mode mode>
+void Sharing::settle_room(std::uint32_t row) {
+  Link& link = links_[row];
+  bool all_unfrozen = false;
+  if constexpr (mode == Mode::unit) {
+    all_unfrozen = water_[row].open == static_cast<double>(link.running);
+  } else {
+    all_unfrozen = details_[row].unfrozen == link.running;
+  }
+  if (all_unfrozen) {
+    water_[row].room = link.capacity;
     link.solves = 0;
   } else if (++link.solves == solves_between_sums) {
     double taken = 0.0;
-    for (const Member* m = begin(link); m != end(link); ++m) {
-      if (unfrozen_[m->flow] == 0) taken += layout_.hops[m->hop].pull * level_[m->flow];
+    for (const std::uint32_t flow : members(row)) {
+      if (unfrozen_[flow] == 0) taken += pull(find_hop(flow, row)) * level_[flow];
     }
-    link.room = link.capacity - taken;
+    water_[row].room = link.capacity - taken;
     link.solves = 0;
   }
 }
 
 /// Progressive filling of the reached flows. Shares only grow while others are frozen, so the keys
-/// are lower bounds: one is renewed when it comes to the top.
+/// are lower bounds: they are renewed, a block at a time, when one of them comes to the top.
+template <Sharing::Mode mode>
 void Sharing::fill() {
-  double last = 0.0;
+  double last = 0.0;  // level of the flows that were frozen last
   std::size_t left = reached_.size();
   while (left > 0) {
-    const std::uint32_t l = shares_.top();
-    double level = shares_.key(l);
+    const std::uint32_t r = shares_.top();
+    double level = shares_.key(r);
     if (level != MinimumTree::none) {
-      Link& link = links_[l];
-      level = link.unfrozen == 0 ? MinimumTree::none : share(link, last);
-      if (level > shares_.key(l)) {
-        shares_.set(l, level);
+      level = share<mode>(r);
+      if (last > 0.0 && full_at(r, last)) {
+        level = last;
+      } else if (level > shares_.key(r)) {
+        renew_shares<mode>(r / MinimumTree::block);
         continue;
       }
     }
@@ -251,65 +338,107 @@ void Sharing::fill() {
     }
     if (!caps_.empty() && caps_.front().first < level) {
       last = std::max(last, caps_.front().first);
-      freeze(caps_.front().second, caps_.front().first, by_cap);
+      freeze<mode>(caps_.front().second, caps_.front().first, by_cap);
       --left;
       continue;
     }
     FLOWPLAN_ASSERT(level != MinimumTree::none);
     last = std::max(last, level);
-    left -= links_[l].unfrozen;
-    freeze_all(links_[l], level);
-    shares_.set(l, MinimumTree::none);
-  }
-  for (const std::uint32_t l : touched_links_) {
-    take_pending(links_[l]);
-    if (shares_.key(l) != MinimumTree::none) shares_.defer(l, MinimumTree::none);
-  }
-  shares_.restore();
-}
-
-/// The level at which the link fills: `last`, the level of the flows that were frozen last (0
-/// before any), when it fills together with them.
-double Sharing::share(Link& link, double last) {
-  take_pending(link);
-  if (!layout_.integral && link.open < cancellation * link.open_summed) {
-    link.open = 0.0;
-    for (const Member* m = begin(link); m != end(link); ++m) {
-      if (unfrozen_[m->flow] != 0) link.open += layout_.hops[m->hop].pull;
-    }
-    link.open_summed = link.open;
-  }
-  const bool together = last > 0.0 && link.room <= last * link.open + full_together * link.capacity;
-  return together ? last : link.room / link.open;
-}
-
-void Sharing::freeze_all(const Link& link, double level) {
-  for (const Member* m = begin(link); m != end(link); ++m) {
-    if (unfrozen_[m->flow] != 0) freeze(m->flow, level, m->hop - layout_.first_hop[m->flow]);
+    left -= freeze_all<mode>(r, level);
+    renew_shares<mode>(r / MinimumTree::block);
   }
 }
 
+template <Sharing::Mode mode>
+void Sharing::renew_shares(std::uint32_t block) {
+  const std::uint32_t first = block * MinimumTree::block;
+  double* keys = shares_.keys_of(block);
+  for (std::uint32_t i = 0; i < MinimumTree::block; ++i)
+    keys[i] = share<mode>(first + i);
+  shares_.lift(block);
+}
+
+/// The level at which the link fills, as far as is known.
+template <Sharing::Mode mode>
+double Sharing::share(std::uint32_t row) {
+  const Water& water = water_[row];
+  if constexpr (mode != Mode::unit) {
+    if (water.open == 0.0) return MinimumTree::none;
+    if constexpr (mode == Mode::batched) take_pending(row);
+    if (!layout_.integral && water.open < cancellation * details_[row].open_summed) sum_open(row);
+  }
+  const double level = water.room / water.open;
+  return water.open > 0.0 ? level : MinimumTree::none;
+}
+
+/// Whether the link fills together with flows that were frozen at `level`.
+bool Sharing::full_at(std::uint32_t row, double level) const {
+  const Water& water = water_[row];
+  return water.open > 0.0 &&
+         water.room <= level * water.open + full_together * links_[row].capacity;
+}
+
+void Sharing::sum_open(std::uint32_t row) {
+  double open = 0.0;
+  for (const std::uint32_t flow : members(row)) {
+    if (unfrozen_[flow] != 0) open += pull(find_hop(flow, row));
+  }
+  water_[row].open = details_[row].open_summed = open;
+}
+
+template <Sharing::Mode mode>
+std::size_t Sharing::freeze_all(std::uint32_t row, double level) {
+  const std::span<const std::uint32_t> flows = members(row);
+  if (frozen_.size() <= flows.size()) frozen_.resize(flows.size() + 1);
+  std::uint32_t* frozen = frozen_.data();
+  const std::uint8_t* unfrozen = unfrozen_.data();
+  std::size_t count = 0;
+  for (const std::uint32_t flow : flows) {
+    frozen[count] = flow;
+    count += unfrozen[flow];
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    freeze<mode>(frozen[i], level, row);
+  return count;
+}
+
+template <Sharing::Mode mode>
 void Sharing::freeze(std::uint32_t flow, double level, std::uint32_t holder) {
   level_[flow] = level;
   holder_[flow] = holder;
   unfrozen_[flow] = 0;
-  for (std::uint32_t h = layout_.first_hop[flow]; h < layout_.first_hop[flow + 1]; ++h) {
-    const Hop& hop = layout_.hops[h];
-    Link& link = links_[hop.link];
-    if (link.pending_level != level) {
-      take_pending(link);
-      link.pending_level = level;
+  const std::uint32_t* row = layout_.row.data();
+  Water* water = water_.data();
+  for (std::size_t h = layout_.first_hop[flow], end = layout_.first_hop[flow + 1]; h < end;
+       h += group) {
+    for (std::size_t i = h; i < h + group; ++i) {
+      const double part = pull_in<mode>(i);
+      Water& left = water[row[i]];
+      if constexpr (mode == Mode::unit) {
+        left.room -= level;
+        left.open -= part;
+      } else {
+        Detail& detail = details_[row[i]];
+        if constexpr (mode == Mode::weighted) {
+          left.room -= part * level;
+        } else {
+          if (detail.pending_level != level) {
+            take_pending(row[i]);
+            detail.pending_level = level;
+          }
+          detail.pending_pull += part;
+        }
+        left.open = --detail.unfrozen == 0 ? 0.0 : left.open - part;
+      }
     }
-    link.pending_pull += hop.pull;
-    link.open -= hop.pull;
-    --link.unfrozen;
   }
 }
 
 /// One subtraction a level instead of one a flow keeps rounding small on links with many flows.
-void Sharing::take_pending(Link& link) {
-  link.room -= link.pending_level * link.pending_pull;
-  link.pending_pull = 0.0;
+void Sharing::take_pending(std::uint32_t row) {
+  Detail& detail = details_[row];
+  water_[row].room -= detail.pending_level * detail.pending_pull;
+  detail.pending_pull = 0.0;
 }
 
 }  // namespace flowplan::flow

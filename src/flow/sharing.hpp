@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,10 +14,9 @@ namespace flowplan::flow {
 /// Weighted max-min fair rates of a set of flows that come and go. A flow's level is its rate
 /// divided by its weight. Only what a change touches is solved again:
 /// - flows that share no link, directly or through others, do not see each other;
-/// - a flow that ran at level x left every link on its path unfilled below x, so when it ends
-/// slower
-///   flows keep their rates; a new flow likewise changes nothing below the level at which the first
-///   of its links fills.
+/// - a flow that ran at level x left every link on its path unfilled below x, so when it ends,
+///   slower flows keep their rates; a new flow likewise changes nothing below the level at which
+///   the first of its links fills.
 class Sharing {
  public:
   /// Holder of a flow that runs at its cap.
@@ -36,11 +36,8 @@ class Sharing {
   [[nodiscard]] bool runs(std::uint32_t flow) const { return where_[flow] != nowhere; }
   /// Rate / weight.
   [[nodiscard]] double level(std::uint32_t flow) const { return level_[flow]; }
-  /// What holds the flow: a position among its hops, or `by_cap`.
+  /// What holds the flow: the row of a link in the layout, or `by_cap`.
   [[nodiscard]] std::uint32_t holder(std::uint32_t flow) const { return holder_[flow]; }
-  [[nodiscard]] LinkId link(std::uint32_t flow, std::uint32_t hop) const {
-    return layout_.links[layout_.hops[layout_.first_hop[flow] + hop].link].id;
-  }
   [[nodiscard]] const Layout& layout() const { return layout_; }
 
  private:
@@ -48,50 +45,83 @@ class Sharing {
   /// Level of a flow that has started and was not solved yet.
   static constexpr double unsolved = std::numeric_limits<double>::infinity();
 
-  struct Member {
-    std::uint32_t flow, hop;
+  /// How much of a link is left while others are filled. Both are read and written for each hop of
+  /// each flow that is solved, so they stand next to each other and apart from all else.
+  struct Water {
+    double room = 0.0;  // capacity that frozen flows leave
+    double open = 0.0;  // pull of the unfrozen flows; 0 between solves
   };
   struct Link {
     double capacity = 0.0;
-    double room = 0.0;           // capacity that frozen flows leave
-    double open = 0.0;           // pull of the unfrozen flows
+    std::uint32_t first_member = 0;
+    std::uint32_t running = 0;
+    std::uint32_t place = 0;   // in busy_
+    std::uint32_t solves = 0;  // since `room` was last summed afresh
+    std::uint32_t seen = 0;    // last flood that came here
+    bool left = false;         // a flow left it since the last update
+  };
+  /// What only solves with pulls or with very many flows on a link need to know of it.
+  struct Detail {
     double open_summed = 0.0;    // `open` when it was last summed afresh
     double pending_level = 0.0;  // level and pull of flows whose part was not yet taken from `room`
     double pending_pull = 0.0;
-    std::uint32_t first_member = 0;
-    std::uint32_t running = 0;
     std::uint32_t unfrozen = 0;
-    std::uint32_t solves = 0;  // since `room` was last summed afresh
-    std::uint32_t seen = 0;    // last flood that came here
   };
+  /// All pulls are 1; or not; or so many flows are on one link that subtracting each one's part
+  /// would round too much.
+  enum class Mode { unit, weighted, batched };
 
-  [[nodiscard]] const Member* begin(const Link& link) const { return &members_[link.first_member]; }
-  [[nodiscard]] const Member* end(const Link& link) const { return begin(link) + link.running; }
+  [[nodiscard]] std::span<const std::uint32_t> members(std::uint32_t row) const {
+    return {members_.data() + links_[row].first_member, links_[row].running};
+  }
+  [[nodiscard]] double pull(std::size_t hop) const {
+    return layout_.pull.empty() ? 1.0 : layout_.pull[hop];
+  }
+  template <Mode mode>
+  [[nodiscard]] double pull_in(std::size_t hop) const;
+  [[nodiscard]] std::uint32_t find_hop(std::uint32_t flow, std::uint32_t row) const;
 
   [[nodiscard]] double restart_level();
-  [[nodiscard]] double water_level(const Link& link) const;
+  [[nodiscard]] double water_level(std::uint32_t row) const;
   void collect(double floor);
   [[nodiscard]] bool flood(double floor);
-  [[nodiscard]] bool reach_from(Link& link, double floor);
+  [[nodiscard]] bool reach_from(std::uint32_t row, double floor);
   void sweep(double floor);
+  [[nodiscard]] Mode choose_mode();
+  template <Mode mode>
+  void solve();
+  template <Mode mode>
   void reopen();
-  void settle_room(Link& link);
+  template <Mode mode>
+  void settle_room(std::uint32_t row);
+  template <Mode mode>
   void fill();
-  [[nodiscard]] double share(Link& link, double last);
+  template <Mode mode>
+  void renew_shares(std::uint32_t block);
+  template <Mode mode>
+  [[nodiscard]] double share(std::uint32_t row);
+  [[nodiscard]] bool full_at(std::uint32_t row, double level) const;
+  void sum_open(std::uint32_t row);
+  template <Mode mode>
   void freeze(std::uint32_t flow, double level, std::uint32_t holder);
-  void freeze_all(const Link& link, double level);
-  static void take_pending(Link& link);
+  template <Mode mode>
+  std::size_t freeze_all(std::uint32_t row, double level);
+  void take_pending(std::uint32_t row);
 
   Layout layout_;
   std::vector<Link> links_;
-  std::vector<Member> members_;  // running flows of each link
+  std::vector<Water> water_;            // with a last one for the hops that fill up groups
+  std::vector<Detail> details_;         // as water_; empty until a solve needs it
+  std::vector<std::uint32_t> members_;  // running flows of each link
+  std::vector<std::uint32_t> places_;   // per hop: where the flow stands among them
+  std::vector<std::uint32_t> busy_;     // links with running flows
 
   // Per flow.
   std::vector<double> level_;
   std::vector<std::uint32_t> holder_;
-  std::vector<std::uint32_t> where_;  // place in running_
-  std::vector<std::uint32_t> seen_;   // last flood that came here
-  std::vector<std::uint8_t> unfrozen_;
+  std::vector<std::uint32_t> where_;    // place in running_
+  std::vector<std::uint32_t> seen_;     // last flood that came here; empty before the first one
+  std::vector<std::uint8_t> unfrozen_;  // 1 for flows that this solve has not frozen yet
 
   std::vector<std::uint32_t> running_;
   std::size_t running_hops_ = 0;
@@ -103,8 +133,9 @@ class Sharing {
 
   // The solve at hand; kept between calls for their memory only.
   std::vector<std::uint32_t> reached_;
-  std::vector<std::uint32_t> touched_links_;
+  std::vector<std::uint32_t> touched_links_;            // where reached flows may be
   std::vector<std::pair<double, std::uint32_t>> caps_;  // heap of cap levels of reached flows
+  std::vector<std::uint32_t> frozen_;
   MinimumTree shares_;
   std::uint32_t flood_ = 0;
   std::size_t flood_budget_ = 0;

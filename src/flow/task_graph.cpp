@@ -138,6 +138,8 @@ class Run {
         engine_(network, graph.flows) {
     timeline_.start_s.assign(graph.tasks.size(), 0.0);
     timeline_.end_s.assign(graph.tasks.size(), 0.0);
+    timeline_.flow_end_s.assign(graph.flows.size(), 0.0);
+    timeline_.bottleneck.assign(graph.flows.size(), no_link);
   }
 
   Timeline operator()() {
@@ -189,6 +191,9 @@ class Run {
     timeline_.start_s[t] = engine_.now();
     states_[t].runs_left = graph_.tasks[t].repeat;
     if (const std::optional<double> duration = fixed_duration(t)) {
+      for (std::uint32_t f = graph_.tasks[t].flow_begin; f < graph_.tasks[t].flow_end; ++f) {
+        timeline_.flow_end_s[f] = engine_.now() + graph_.tasks[t].delay_s + graph_.flows.start_s[f];
+      }
       if (*duration == 0.0) return end_task(t);
       timers_.emplace(engine_.now() + *duration, Timer::task_over, t);
     } else {
@@ -241,6 +246,10 @@ class Run {
 
   void flow_ended(std::uint32_t flow) {
     State& state = states_[owner_[flow]];
+    if (state.runs_left == graph_.tasks[owner_[flow]].repeat) {
+      timeline_.flow_end_s[flow] = engine_.now();
+      if (graph_.flows.bytes[flow] > 0.0) timeline_.bottleneck[flow] = engine_.bottleneck(flow);
+    }
     if (--state.flows_left == 0) run_ended(owner_[flow]);
   }
 

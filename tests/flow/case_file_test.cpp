@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "case_schema.hpp"
 #include "flowplan/flow/simulate.hpp"
 
 using namespace flowplan;
@@ -24,7 +25,7 @@ const std::string sound = R"("bytes": 5, "start_s": 0.5, "path": [0, 1])";
 Result<Case> read(const std::string& text) {
   const Result<JsonDocument> document = JsonDocument::parse(text, "case.json");
   REQUIRE(document);
-  return read_case(*document);
+  return read_case(*document, flow_case_schema());
 }
 
 Result<Case> read(const std::string& link_part, const std::string& flow_part) {
@@ -55,29 +56,46 @@ TEST_CASE("a case is read with its names") {
   CHECK(result->name == "n");
   CHECK(result->about == "why");
   CHECK(result->network.capacity == std::vector<double>{10.0, 20.5});
-  CHECK(result->link_names == std::vector<std::string>{"a->b", "b->c"});
-  CHECK(result->flow_names == std::vector<std::string>{"0", "last"});
+  CHECK(result->link_name(0) == "a->b");
+  CHECK(result->link_name(1) == "b->c");
+  CHECK(result->flow_name(0) == "0");
+  CHECK(result->flow_name(1) == "last");
+  CHECK(result->nodes.size() == 3);
+  CHECK(result->flow_source == std::vector<std::uint32_t>{0, 1});
+  CHECK(result->flow_target == std::vector<std::uint32_t>{2, 2});
   CHECK(result->flows.bytes == std::vector<double>{5.0, 0.0});
   CHECK(result->flows.start_s == std::vector<double>{0.5, 0.0});
   CHECK(result->flows.first_use == std::vector<std::uint32_t>{0, 2, 3});
   CHECK(result->flows.link == std::vector<LinkId>{LinkId{0}, LinkId{1}, LinkId{1}});
 }
 
-TEST_CASE("the example of the reference page ends as the page says") {
+TEST_CASE("the examples of the reference page end as the page says") {
   std::ifstream page(std::string(FLOWPLAN_SOURCE_DIR) + "/docs/reference/flow-case.md");
-  std::string example;
+  std::vector<std::string> examples;
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
     if (line == "```") inside = false;
-    if (inside) example += line + "\n";
-    if (line == "```json") inside = true;
+    if (inside) examples.back() += line + "\n";
+    if (line == "```json") {
+      inside = true;
+      examples.emplace_back();
+    }
   }
-  const Result<Case> result = read(example);
-  REQUIRE(result);
-  const std::vector<double> ends = simulate(result->network, result->flows).end_s;
-  REQUIRE(ends.size() == 2);
-  CHECK(ends[0] == Approx(0.15).epsilon(1e-12));
-  CHECK(ends[1] == Approx(0.1).epsilon(1e-12));
+  REQUIRE(examples.size() == 3);
+  for (const std::string& example : {examples[0], examples[2]}) {
+    const Result<Case> result = read(example);
+    REQUIRE(result);
+    const std::vector<double> ends = simulate(result->network, result->flows).end_s;
+    REQUIRE(ends.size() == 2);
+    CHECK(ends[0] == Approx(0.15).epsilon(1e-12));
+    CHECK(ends[1] == Approx(0.1).epsilon(1e-12));
+  }
+  const Result<Case> tasks = read(examples[1]);
+  REQUIRE(tasks);
+  const Result<Timeline> timeline = simulate(tasks->network, tasks->task_graph());
+  REQUIRE(timeline);
+  CHECK(timeline->end_s[0] == Approx(0.2).epsilon(1e-12));
+  CHECK(timeline->end_s[1] == Approx(0.45).epsilon(1e-12));
 }
 
 TEST_CASE("a case may be empty") {
@@ -164,7 +182,7 @@ TEST_CASE("a path must be sound") {
   CHECK(message_of("[0, 2]") == "there is no link 2");
   CHECK(message_of("[0, 18446744073709551615]") == "there is no link 18446744073709551615");
   CHECK(message_of("[0, 1, 0]") == "the path crosses link 0 twice");
-  CHECK(message_of("[1]") == "the path is at `a`, but link 1 leaves from `b`");
+  CHECK(message_of("[1]") == "the path is at `a`, but link `b->c` leaves from `b`");
   CHECK(message_of("[0]") == "the path ends at `b`, but the flow's target is `c`");
 }
 

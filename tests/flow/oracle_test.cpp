@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "case_schema.hpp"
 #include "flowplan/flow/case_file.hpp"
 #include "flowplan/flow/max_min.hpp"
 #include "flowplan/flow/simulate.hpp"
@@ -26,14 +27,13 @@ TEST_CASE("every oracle case ends as SimGrid says") {
   CAPTURE(name);
   const Result<JsonDocument> document = JsonDocument::read(case_path(name));
   REQUIRE(document);
-  const Result<Case> read = read_case(*document);
+  const Result<Case> read = read_case(*document, flow_case_schema());
   REQUIRE(read);
   const nlohmann::ordered_json& root = document->root();
   CHECK(read->name == name);
   REQUIRE(read->flows.size() == root["flows"].size());
   REQUIRE(read->network.size() == root["links"].size());
-  REQUIRE(read->flow_names.size() == root["flows"].size());
-  REQUIRE(read->link_names.size() == root["links"].size());
+  REQUIRE(read->own_flow_names.size() == root["flows"].size());
 
   std::vector<double> ends, first_rates;
   bool at_once = true;

@@ -212,7 +212,7 @@ TEST_CASE("a link that another one always binds before changes nothing") {
 TEST_CASE("ends agree with textbook simulation") {
   const Extras extras = GENERATE(Extras::none, Extras::all);
   CaseGenerator next_case(11);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const auto [network, flows] = next_case(extras);
     CAPTURE(i);
     REQUIRE(difference(simulate(network, flows).end_s, textbook::ends(network, flows)) <= rounding);
@@ -247,6 +247,20 @@ TEST_CASE("solving everything between ends and starts delivers each flow's bytes
     }
     CAPTURE(i);
     REQUIRE(difference(delivered, flows.bytes) <= 1e-9);
+  }
+}
+
+TEST_CASE("ends of more than a thousand flows on one link agree with textbook simulation") {
+  // Links 1 and 2 hold two thirds of them; link 0, which all cross, the rest. Three instants.
+  const Network network{{50.0, 3.0, 7.0, 100.0}};
+  for (const double coefficient : {1.0, 0.5}) {
+    FlowSet flows;
+    for (std::uint32_t f = 0; f < 1200; ++f) {
+      const Use beside{LinkId{1 + f % 3}, coefficient};
+      flows.add(std::vector<Use>{{LinkId{0}}, beside}, {.bytes = 10.0});
+    }
+    CAPTURE(coefficient);
+    REQUIRE(difference(simulate(network, flows).end_s, textbook::ends(network, flows)) <= tight);
   }
 }
 

@@ -41,9 +41,13 @@ struct TaskGraph {
 
 struct Timeline {
   std::vector<double> start_s, end_s;  ///< per task; start is before the delay
-  std::vector<double> link_amount;     ///< per link: integral of its load
-  double makespan_s = 0.0;             ///< latest end; 0 for an empty graph
-  std::uint64_t events = 0;            ///< distinct instants at which some rate was solved
+  /// Per flow, in the first run of its task: its end, and the link that held it as in `Completion`.
+  /// 0 and `no_link` for a flow of no task.
+  std::vector<double> flow_end_s;
+  std::vector<LinkId> bottleneck;
+  std::vector<double> link_amount;  ///< per link: integral of its load
+  double makespan_s = 0.0;          ///< latest end; 0 for an empty graph
+  std::uint64_t events = 0;         ///< distinct instants at which some rate was solved
 };
 
 /// Runs the graph in one simulation; concurrent tasks share the links max-min fairly. What happens

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <memory>
+
+#include "fabric.hpp"
+
+namespace flowplan::flow {
+
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_fabric(const FatTree& tree);
+
+}  // namespace flowplan::flow
