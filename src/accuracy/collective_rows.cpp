@@ -93,6 +93,9 @@ std::string group_of(const Measured& row, Operation operation, const CollectiveS
   const bool p5_p6 = system.instance.starts_with("p5") || system.instance.starts_with("p6");
   const bool main = operation == Operation::all_reduce || operation == Operation::all_gather;
   if (p5_p6 && main) return fmt::format("P5 and P6 multi-node all_reduce and all_gather, {}", size);
+  if (p5_p6 && operation == Operation::all_to_all) {
+    return fmt::format("P5 and P6 multi-node alltoall, {}", size);
+  }
   return fmt::format("other multi-node, {}", size);
 }
 

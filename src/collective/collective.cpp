@@ -1,6 +1,7 @@
 #include "flowplan/collective/collective.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -58,12 +59,13 @@ std::vector<Class> classes_of(const Request& request, const topology::Cluster& c
 }
 
 std::vector<FlowLister> listers(const Stack& stack, const topology::Cluster& cluster,
-                                const std::vector<Class>& classes) {
+                                const std::vector<Class>& classes, bool list_flows) {
+  const auto show = list_flows ? visit_flows : visit_loads;
   std::vector<FlowLister> out;
   for (const Class& entry : classes) {
-    out.emplace_back([&](const FlowVisitor& visit) {
+    out.emplace_back([&stack, &cluster, &entry, show](const FlowVisitor& visit) {
       for (const Members& members : entry.groups) {
-        visit_flows(stack, entry.schedule, cluster, members, visit);
+        show(stack, entry.schedule, cluster, members, visit);
       }
     });
   }
@@ -120,6 +122,20 @@ void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
   if (operation == Operation::send_recv) add("send and receive take all-to-all's constants");
 }
 
+/// Traffic over a link that has failed takes for ever: nothing goes round it.
+Result<void> check_cuts(const topology::Cluster& cluster,
+                        const std::vector<std::vector<TierLoad>>& drained) {
+  for (const std::vector<TierLoad>& loads : drained) {
+    const TierLoad& worst = loads.front();
+    if (std::isfinite(worst.time.value())) continue;
+    return fail(error(Code::bad_cluster,
+                      fmt::format("the ranks are cut off from each other: {} has failed",
+                                  link_label(cluster, worst)),
+                      "nothing goes round it; leave these GPUs out, or let the link be slow"));
+  }
+  return {};
+}
+
 /// Wire bytes of all groups, by tier.
 std::vector<std::pair<topology::Tier, Bytes>> wire_bytes(
     const Stack& stack, const std::vector<Class>& classes,
@@ -161,7 +177,8 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   }
 
   const std::vector<std::vector<TierLoad>> drained =
-      drain(cluster, listers(stack, cluster, classes));
+      drain(cluster, listers(stack, cluster, classes, request.list_flows));
+  if (auto whole = check_cuts(cluster, drained); !whole) return fail(whole.error());
   Outcome out;
   std::size_t slowest = 0;
   for (std::size_t c = 0; c < classes.size(); ++c) {

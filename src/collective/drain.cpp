@@ -35,9 +35,17 @@ class LinkLoads {
   std::unique_ptr<double, Free> amount_;
 };
 
+/// Times that differ by less are rounded differently.
+constexpr double equal_times = 1e-9;
+
+/// Of links that are as busy as each other, the first is named, however the flows come.
+bool busier(Seconds time, flow::LinkId link, const TierLoad& than) {
+  if (time > than.time * (1.0 + equal_times)) return true;
+  return flow::index(link) < flow::index(than.link) && time >= than.time * (1.0 - equal_times);
+}
+
 std::vector<TierLoad> busiest(const topology::Cluster& cluster, const LinkLoads& loads,
                               const FlowLister& list) {
-  const std::vector<double>& capacity = cluster.network().capacity;
   std::array<TierLoad, tier_count> worst{};
   list([&](std::span<const flow::Use> uses, double bytes) {
     for (const flow::Use& use : uses) {
@@ -45,11 +53,9 @@ std::vector<TierLoad> busiest(const topology::Cluster& cluster, const LinkLoads&
       TierLoad& entry = worst[static_cast<std::size_t>(tier)];
       entry.tier = tier;
       entry.carried += Bytes(bytes);
-      const Seconds time(loads.on(use.link) / capacity[flow::index(use.link)]);
-      if (entry.link == flow::no_link || time > entry.time) {
-        entry.link = use.link;
-        entry.time = time;
-      }
+      const Seconds time(loads.on(use.link) / cluster.capacity(use.link));
+      if (entry.link == flow::no_link || busier(time, use.link, entry)) entry.link = use.link;
+      entry.time = std::max(entry.time, time);
     }
   });
   std::vector<TierLoad> used;
@@ -65,7 +71,7 @@ std::vector<TierLoad> busiest(const topology::Cluster& cluster, const LinkLoads&
 
 std::vector<std::vector<TierLoad>> drain(const topology::Cluster& cluster,
                                          std::span<const FlowLister> classes) {
-  LinkLoads loads(cluster.network().size());
+  LinkLoads loads(cluster.links());
   for (const FlowLister& list : classes) {
     list([&](std::span<const flow::Use> uses, double bytes) {
       for (const flow::Use& use : uses)

@@ -118,6 +118,10 @@ Seconds nccl_cost(const Stack& stack, Operation operation, const Shape& shape, B
     case Algorithm::nvls_tree:
       cost = nvls(stack, operation, shape, true);
       break;
+    case Algorithm::pairwise:
+    case Algorithm::pxn:
+      FLOWPLAN_ASSERT(false && "NCCL models no cost of point to point");
+      break;
   }
   FLOWPLAN_ASSERT(cost.rate > 0.0);
   return microseconds(cost.latency_us + size.value() / (bytes_per_us_per_gbytes_per_s * cost.rate));

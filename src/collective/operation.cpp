@@ -37,6 +37,8 @@ std::string_view name(Operation operation) {
       return "all_gather";
     case Operation::reduce_scatter:
       return "reduce_scatter";
+    case Operation::all_to_all:
+      return "alltoall";
     case Operation::send_recv:
       return "sendrecv";
   }
@@ -53,6 +55,10 @@ std::string_view name(Algorithm algorithm) {
       return "NVLS";
     case Algorithm::nvls_tree:
       return "NVLSTREE";
+    case Algorithm::pairwise:
+      return "PAIRWISE";
+    case Algorithm::pxn:
+      return "PXN";
   }
   return "";
 }
@@ -87,6 +93,7 @@ double bus_factor(Operation operation, int ranks) {
       return 2.0 * (n - 1.0) / n;
     case Operation::all_gather:
     case Operation::reduce_scatter:
+    case Operation::all_to_all:
       return (n - 1.0) / n;
     case Operation::send_recv:
       return 1.0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "all_to_all.hpp"
+#include "flow_writer.hpp"
 #include "flowplan/collective/law.hpp"
 
 namespace flowplan::collective {
@@ -9,62 +11,10 @@ namespace {
 
 using topology::Cluster;
 using topology::GpuId;
-using topology::Tier;
-
-/// Capacity that a byte of payload takes, over the link's line rate.
-struct Coefficients {
-  double nvlink = 1.0;
-  double network = 1.0;
-  double wire = 1.0;  ///< on links that nothing was calibrated for
-};
-
-/// Shows flows along the cluster's routes.
-class Writer {
- public:
-  Writer(const Cluster& cluster, const Coefficients& coefficients, const FlowVisitor& visit)
-      : cluster_(cluster), coefficients_(coefficients), visit_(visit) {}
-
-  void send(GpuId from, GpuId to, double bytes) {
-    links_.clear();
-    cluster_.route(from, to, links_);
-    show(bytes);
-  }
-
-  /// Bytes through a GPU's port to its NVLink switch, out and in at once.
-  void through_port(GpuId gpu, double bytes) {
-    links_ = {cluster_.nvlink_out(gpu), cluster_.nvlink_in(gpu)};
-    show(bytes);
-  }
-
- private:
-  void show(double bytes) {
-    uses_.clear();
-    for (const flow::LinkId link : links_)
-      uses_.push_back({link, coefficient(link)});
-    visit_(uses_, bytes);
-  }
-
-  [[nodiscard]] double coefficient(flow::LinkId link) const {
-    switch (cluster_.tier(link)) {
-      case Tier::nvlink:
-        return coefficients_.nvlink;
-      case Tier::pcie:
-        return coefficients_.wire;
-      default:
-        return coefficients_.network;
-    }
-  }
-
-  const Cluster& cluster_;
-  Coefficients coefficients_;
-  const FlowVisitor& visit_;
-  std::vector<flow::LinkId> links_;
-  std::vector<flow::Use> uses_;
-};
 
 /// What `bytes` between two nodes become when each side's ranks take equal shares of them, rail by
 /// rail. Nodes of different sizes: every rank of the larger one is paired.
-void between_nodes(Writer& writer, const Group& from, const Group& to, double bytes) {
+void between_nodes(FlowWriter& writer, const Group& from, const Group& to, double bytes) {
   const std::size_t rails = std::max(from.size(), to.size());
   for (std::size_t rail = 0; rail < rails; ++rail) {
     writer.send(from[rail % from.size()], to[rail % to.size()], bytes / static_cast<double>(rails));
@@ -73,7 +23,7 @@ void between_nodes(Writer& writer, const Group& from, const Group& to, double by
 
 /// The hops of rings or chains inside a node: channels start at different ranks, so each port
 /// carries the same.
-void inside_node(Writer& writer, const Group& node, double bytes_per_port) {
+void inside_node(FlowWriter& writer, const Group& node, double bytes_per_port) {
   if (node.size() < 2) return;
   for (std::size_t i = 0; i < node.size(); ++i) {
     writer.send(node[i], node[(i + 1) % node.size()], bytes_per_port);
@@ -86,7 +36,7 @@ double inner_share(const Group& node, bool across) {
   return across ? (g - 1.0) / g : 1.0;
 }
 
-void ring(Writer& writer, const Schedule& schedule, const Members& members) {
+void ring(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const double bytes = ring_volume(schedule.operation, schedule.shape.ranks, schedule.size).value();
   const bool across = members.size() > 1;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -96,7 +46,7 @@ void ring(Writer& writer, const Schedule& schedule, const Members& members) {
 }
 
 /// Each of the two trees sends half of the vector up every edge and half down.
-void tree_edges(Writer& writer, const Members& members, double size) {
+void tree_edges(FlowWriter& writer, const Members& members, double size) {
   const DoubleTree trees = double_tree(static_cast<int>(members.size()));
   for (const std::vector<int>* tree : {&trees.first, &trees.second}) {
     for (std::size_t child = 0; child < tree->size(); ++child) {
@@ -108,7 +58,7 @@ void tree_edges(Writer& writer, const Members& members, double size) {
   }
 }
 
-void tree(Writer& writer, const Schedule& schedule, const Members& members) {
+void tree(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const double size = schedule.size.value();
   for (const Group& node : members) {
     const auto g = static_cast<double>(node.size());
@@ -118,7 +68,7 @@ void tree(Writer& writer, const Schedule& schedule, const Members& members) {
 }
 
 /// Reading the reduced shards sends size and receives size / n, the multicast the reverse.
-void switch_reduction(Writer& writer, const Members& members, double size) {
+void switch_reduction(FlowWriter& writer, const Members& members, double size) {
   for (const Group& node : members) {
     const auto g = static_cast<double>(node.size());
     for (const GpuId gpu : node)
@@ -127,7 +77,7 @@ void switch_reduction(Writer& writer, const Members& members, double size) {
 }
 
 /// As nccl-tests sends: to the next rank, the last one to the first.
-void send_recv(Writer& writer, const Schedule& schedule, const Members& members) {
+void send_recv(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const Group& ranks = members.front();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     writer.send(ranks[i], ranks[(i + 1) % ranks.size()], schedule.size.value());
@@ -144,6 +94,13 @@ Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
   const std::size_t p = index(schedule.protocol);
   Coefficients c;
   c.wire = stack.wire_factor[p];
+  if (schedule.operation == Operation::all_to_all) {
+    c.nvlink = node.line / node.p2p_rate;
+    // One node: the kernel copies the rank's own shard too.
+    if (schedule.shape.nodes == 1) c.nvlink *= 1.0 + node.p2p_own_shard / (schedule.shape.ranks - 1);
+    c.network = network.line / network.p2p_rate;
+    return c;
+  }
   if (schedule.operation == Operation::send_recv) {
     c.nvlink = node.line / node.p2p_rate;
     c.network = network.line / network.p2p_rate;
@@ -170,6 +127,9 @@ Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
       break;
     case Algorithm::nvls_tree:
       c.nvlink = node.line / network.nvls_tree_rate;
+      break;
+    case Algorithm::pairwise:
+    case Algorithm::pxn:
       break;
   }
   return c;
@@ -211,7 +171,7 @@ DoubleTree double_tree(int nodes) {
 
 void visit_flows(const Stack& stack, const Schedule& schedule, const Cluster& cluster,
                  const Members& members, const FlowVisitor& visit) {
-  Writer writer(cluster, coefficients(stack, schedule), visit);
+  FlowWriter writer(cluster, coefficients(stack, schedule), visit);
   if (schedule.operation == Operation::send_recv) return send_recv(writer, schedule, members);
   switch (schedule.algorithm) {
     case Algorithm::ring:
@@ -223,7 +183,19 @@ void visit_flows(const Stack& stack, const Schedule& schedule, const Cluster& cl
     case Algorithm::nvls_tree:
       switch_reduction(writer, members, schedule.size.value());
       return tree_edges(writer, members, schedule.size.value());
+    case Algorithm::pairwise:
+    case Algorithm::pxn:
+      return list_all_to_all(writer, schedule, members);
   }
+}
+
+void visit_loads(const Stack& stack, const Schedule& schedule, const Cluster& cluster,
+                 const Members& members, const FlowVisitor& visit) {
+  if (schedule.operation != Operation::all_to_all) {
+    return visit_flows(stack, schedule, cluster, members, visit);
+  }
+  FlowWriter writer(cluster, coefficients(stack, schedule), visit);
+  count_all_to_all(writer, schedule, members);
 }
 
 void add_flows(const Stack& stack, const Schedule& schedule, const Cluster& cluster,

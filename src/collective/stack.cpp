@@ -129,12 +129,13 @@ NodeLaw read_node(Reader& read) {
   n.own_shard = read.number("ring.own_shard_fraction");
   n.overlap = read.positive("ring.overlap");
   n.ll_hidden = read.number("ring.ll_hidden_fraction");
-  n.p2p_discount_us = read.number("p2p.launch_discount_us");
+  n.p2p_extra_us = read.number("p2p.launch_extra_us");
   n.p2p_peer_us = read.number("p2p.peer_us");
   n.p2p_growth_us = read.number("p2p.growth_us");
   n.p2p_growth_from_bytes = read.positive("p2p.growth_from_bytes");
   n.p2p_growth_to_bytes = read.positive("p2p.growth_to_bytes");
   n.p2p_rate = read.positive("p2p.gbytes_per_s");
+  n.p2p_own_shard = read.number("p2p.own_shard_fraction");
   return n;
 }
 
@@ -177,6 +178,8 @@ NetworkLaw read_network(Reader& read) {
   n.nvls_tree_rate = read.positive("nvls_tree.gbytes_per_s");
   n.nvls_tree_overlap = read.positive("nvls_tree.overlap");
   n.nvls_tree_chunk = read_chunk_rule(read, "nvls_tree");
+  n.all_to_all_us = read.number("alltoall.net_us");
+  n.all_to_all_doubling_us = read.number("alltoall.net_doubling_us");
   n.p2p_us = read.number("p2p.net_us");
   n.p2p_rate = read.positive("p2p.net_gbytes_per_s");
   n.p2p_message_factor = read.number("p2p.net_message_factor");

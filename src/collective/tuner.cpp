@@ -94,6 +94,18 @@ std::optional<Choice> cheapest(const Filter& filter, Bytes size) {
   return best;
 }
 
+/// NCCL has no choice to make for all-to-all: PXN where it can.
+std::optional<Choice> pairs(const Filter& filter) {
+  if (filter.allows(Algorithm::pxn, Protocol::simple)) {
+    return Choice{Algorithm::pxn, Protocol::simple, 0,
+                  "pairwise, by the GPU at the receiver's place: rails only (PXN)"};
+  }
+  if (filter.allows(Algorithm::pairwise, Protocol::simple)) {
+    return Choice{Algorithm::pairwise, Protocol::simple, 0, "pairwise, each rank by its own way"};
+  }
+  return std::nullopt;
+}
+
 /// What the tuner plugin's table says, if it has one for this shape and its choice is allowed.
 std::optional<Choice> from_table(const Filter& filter, Bytes size, std::string& unmodelled) {
   const Tuner& tuner = filter.stack.tuner;
@@ -124,6 +136,11 @@ bool available(const Stack& stack, Operation operation, const Shape& shape, bool
     return algorithm == Algorithm::ring && protocol == Protocol::simple;
   }
   const bool across = shape.nodes > 1;
+  if (operation == Operation::all_to_all) {
+    if (protocol != Protocol::simple) return false;
+    return algorithm == Algorithm::pairwise ||
+           (algorithm == Algorithm::pxn && across && shape.per_node > 1);
+  }
   const bool switches = nvls && stack.nvls.channels > 0;
   if (protocol == Protocol::ll128 && across && !stack.model.ll128_across_nodes) return false;
   switch (algorithm) {
@@ -137,6 +154,9 @@ bool available(const Stack& stack, Operation operation, const Shape& shape, bool
     case Algorithm::nvls_tree:
       return switches && across && shape.per_node > 1 && operation == Operation::all_reduce &&
              protocol == Protocol::simple;
+    case Algorithm::pairwise:
+    case Algorithm::pxn:
+      return false;
   }
   return false;
 }
@@ -146,8 +166,10 @@ Result<Choice> choose(const Stack& stack, Operation operation, const Shape& shap
                       std::optional<Protocol> protocol) {
   const Filter filter{stack, operation, shape, nvls, algorithm, protocol};
   std::string unmodelled;
-  std::optional<Choice> choice = from_table(filter, size, unmodelled);
-  if (!choice) choice = cheapest(filter, size);
+  std::optional<Choice> choice = operation == Operation::all_to_all
+                                     ? pairs(filter)
+                                     : from_table(filter, size, unmodelled);
+  if (!choice && operation != Operation::all_to_all) choice = cheapest(filter, size);
   if (!choice) return fail(nothing_left(filter));
   if (algorithm || protocol) choice->reason = "forced; " + choice->reason;
   if (!unmodelled.empty()) {

@@ -20,8 +20,9 @@ constexpr double element_bytes = 4;  // nccl-tests' default type, float
 
 /// Elements as nccl-tests prints them: of one rank's part where the operation scatters or gathers.
 std::int64_t elements(const CollectiveSweep& sweep, Bytes size) {
-  const bool parts =
-      sweep.operation == Operation::all_gather || sweep.operation == Operation::reduce_scatter;
+  const bool parts = sweep.operation == Operation::all_gather ||
+                     sweep.operation == Operation::reduce_scatter ||
+                     sweep.operation == Operation::all_to_all;
   return static_cast<std::int64_t>(
       std::floor(size.value() / element_bytes / (parts ? sweep.ranks : 1)));
 }
@@ -32,8 +33,12 @@ std::string_view reduction(Operation operation) {
 }
 
 std::string title(const CollectiveSweep& sweep) {
-  return fmt::format("{} on {} x {}, {} ranks, {}", collective::name(sweep.operation), sweep.nodes,
-                     sweep.instance, sweep.ranks, sweep.profile);
+  std::string text =
+      fmt::format("{} on {} x {}, {} ranks, {}", collective::name(sweep.operation), sweep.nodes,
+                  sweep.instance, sweep.ranks, sweep.profile);
+  for (const std::string& condition : sweep.conditions)
+    text += ", " + condition;
+  return text;
 }
 
 std::string microseconds_text(Seconds time) {
@@ -140,6 +145,7 @@ std::string collective_json(const CollectiveSweep& sweep) {
             {"nodes", sweep.nodes},
             {"ranks", sweep.ranks},
             {"profile", sweep.profile},
+            {"conditions", sweep.conditions},
             {"type", "float"},
             {"redop", reduction(sweep.operation)},
             {"results", std::move(lines)}};

@@ -1,11 +1,12 @@
 #include "flowplan/topology/cluster.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cluster_data.hpp"
 #include "flowplan/base/assert.hpp"
 #include "flowplan/catalog/catalog.hpp"
-#include "mix.hpp"
 
 namespace flowplan::topology {
 namespace {
@@ -18,10 +19,8 @@ flow::LinkId link(std::uint32_t id) {
 
 }  // namespace
 
-Cluster::Cluster(std::unique_ptr<const Data> data) : data_(std::move(data)) {}
-Cluster::Cluster(Cluster&&) noexcept = default;
-Cluster& Cluster::operator=(Cluster&&) noexcept = default;
-Cluster::~Cluster() = default;
+Cluster::Cluster(std::shared_ptr<const Data> data, std::shared_ptr<const View> view)
+    : data_(std::move(data)), view_(std::move(view)) {}
 
 Result<Cluster> Cluster::build(const catalog::Catalog& catalog, ClusterSpec spec) {
   FLOWPLAN_ASSERT(spec.instance != nullptr);
@@ -47,11 +46,8 @@ Result<Cluster> Cluster::build(const ClusterSpec& spec) {
   ClusterSpec complete = spec;
   complete.fabric.nodes_per_leaf = figures->nodes_per_leaf;
   complete.fabric.leaves_per_pod = figures->leaves_per_pod;
-  LinkList list = list_links(spec, *figures, *layout);
-  Graph graph(*layout, list);
-  return Cluster(std::unique_ptr<const Data>(
-      new Data{complete, std::move(*figures), std::move(*layout), std::move(graph),
-               flow::Network{std::move(list.capacity)}, std::move(list.tier)}));
+  return Cluster(
+      std::make_shared<const Data>(complete, std::move(*figures), std::move(*layout)));
 }
 
 const ClusterSpec& Cluster::spec() const {
@@ -94,27 +90,51 @@ std::uint32_t Cluster::leaf_of(GpuId gpu) const {
   return layout.leaf_of(layout.node_of(index(gpu)), layout.nic_of(index(gpu)));
 }
 
-const flow::Network& Cluster::network() const {
-  return data_->network;
+std::uint32_t Cluster::pod_of(GpuId gpu) const {
+  return data_->layout.pod_of_leaf(leaf_of(gpu));
 }
+
+std::uint32_t Cluster::links() const {
+  return data_->layout.links;
+}
+double Cluster::capacity(flow::LinkId id) const {
+  return data_->layout.capacity(static_cast<std::uint32_t>(id)) * factor(id);
+}
+
+const flow::Network& Cluster::network() const {
+  const Layout& layout = data_->layout;
+  const flow::Network& built = data_->network.get([&] {
+    flow::Network network;
+    network.capacity.reserve(layout.links);
+    for (std::uint32_t id = 0; id < layout.links; ++id)
+      network.capacity.push_back(layout.capacity(id));
+    return network;
+  });
+  if (!view_) return built;
+  return view_->network.get([&] {
+    flow::Network network = built;
+    for (const Slowdown& slow : view_->slowed) {
+      double& capacity = network.capacity[flow::index(slow.link)];
+      capacity = std::max(capacity * slow.factor, std::numeric_limits<double>::min());
+    }
+    return network;
+  });
+}
+
 Tier Cluster::tier(flow::LinkId id) const {
-  return data_->tier[flow::index(id)];
+  return data_->layout.tier(static_cast<std::uint32_t>(id));
 }
 Seconds Cluster::latency(flow::LinkId id) const {
   return data_->figures.latency[static_cast<std::size_t>(tier(id))];
 }
 const Cluster::Graph& Cluster::graph() const {
-  return data_->graph;
+  return data_->graph.get([&] { return Graph(data_->layout); });
 }
-
 VertexId Cluster::source(flow::LinkId id) const {
-  const Graph::Csr& csr = data_->graph.csr;
-  return VertexId{boost::source(boost::edge_from_index(static_cast<std::uint32_t>(id), csr), csr)};
+  return VertexId{data_->layout.ends(static_cast<std::uint32_t>(id)).from};
 }
-
 VertexId Cluster::target(flow::LinkId id) const {
-  const Graph::Csr& csr = data_->graph.csr;
-  return VertexId{boost::target(boost::edge_from_index(static_cast<std::uint32_t>(id), csr), csr)};
+  return VertexId{data_->layout.ends(static_cast<std::uint32_t>(id)).to};
 }
 
 flow::LinkId Cluster::nvlink_out(GpuId gpu) const {
@@ -141,43 +161,26 @@ flow::LinkId Cluster::nic_in(GpuId gpu) const {
   return link(layout.nic_in(layout.node_of(index(gpu)), layout.nic_of(index(gpu))));
 }
 
-void Cluster::route(GpuId from, GpuId to, std::vector<flow::LinkId>& links) const {
-  FLOWPLAN_ASSERT(index(from) < gpus() && index(to) < gpus());
-  if (from == to) return;
-  if (domain_of(from) == domain_of(to)) {
-    links.push_back(nvlink_out(from));
-    links.push_back(nvlink_in(to));
-    return;
-  }
+std::vector<flow::LinkId> Cluster::uplinks_of_leaf(std::uint32_t leaf) const {
   const Layout& layout = data_->layout;
-  const NodeTemplate& node = layout.node;
-  const auto inside = [&](GpuId gpu, std::uint32_t position) {
-    links.push_back(link(layout.node_link(layout.node_of(index(gpu)), position)));
-  };
-  inside(from, node.pcie_up[index(from) % node.gpus]);
-  inside(from, node.nic_up[layout.nic_of(index(from))]);
-  links.push_back(nic_out(from));
-  fabric_route(from, to, links);
-  links.push_back(nic_in(to));
-  inside(to, node.nic_down[layout.nic_of(index(to))]);
-  inside(to, node.pcie_down[index(to) % node.gpus]);
+  FLOWPLAN_ASSERT(leaf < layout.leaves);
+  std::vector<flow::LinkId> links;
+  for (std::uint32_t plane = 0; layout.spines && plane < layout.planes; ++plane) {
+    links.push_back(link(layout.leaf_up(leaf, plane)));
+    links.push_back(link(layout.leaf_down(leaf, plane)));
+  }
+  return links;
 }
 
-void Cluster::fabric_route(GpuId from, GpuId to, std::vector<flow::LinkId>& links) const {
+std::vector<flow::LinkId> Cluster::uplinks_of_pod(std::uint32_t pod) const {
   const Layout& layout = data_->layout;
-  const std::uint32_t source_leaf = leaf_of(from), target_leaf = leaf_of(to);
-  if (source_leaf == target_leaf) return;
-  const std::uint64_t pair = (std::uint64_t{index(from)} << 32) | index(to);
-  const auto plane = layout.planes > 1 ? static_cast<std::uint32_t>(mix(pair) % layout.planes) : 0u;
-  const std::uint32_t source_pod = layout.pod_of_leaf(source_leaf);
-  const std::uint32_t target_pod = layout.pod_of_leaf(target_leaf);
-
-  links.push_back(link(layout.leaf_up(source_leaf, plane)));
-  if (source_pod != target_pod) {
-    links.push_back(link(layout.spine_up(source_pod, plane)));
-    links.push_back(link(layout.core_down(target_pod, plane)));
+  FLOWPLAN_ASSERT(pod < layout.pods);
+  std::vector<flow::LinkId> links;
+  for (std::uint32_t plane = 0; layout.cores && plane < layout.planes; ++plane) {
+    links.push_back(link(layout.spine_up(pod, plane)));
+    links.push_back(link(layout.core_down(pod, plane)));
   }
-  links.push_back(link(layout.leaf_down(target_leaf, plane)));
+  return links;
 }
 
 }  // namespace flowplan::topology

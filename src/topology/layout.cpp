@@ -75,6 +75,13 @@ Result<Layout> Layout::make(const ClusterSpec& spec, const Figures& figures) {
   layout.spine_links = layout.leaf_links + narrow(nodes * node.nics + leaf_ups);
   layout.core_links = layout.spine_links + narrow(leaf_ups + spine_ups);
   layout.links = narrow(links);
+
+  layout.nvlink_rate = figures.nvlink.value();
+  layout.nic_rate = figures.nic.value();
+  layout.leaf_uplink = static_cast<double>(layout.nodes_per_leaf) * layout.nics_per_rail() *
+                       layout.nic_rate / spec.fabric.leaf_oversubscription;
+  layout.pod_uplink = static_cast<double>(layout.blocks_per_pod) * layout.rails *
+                      layout.leaf_uplink / spec.fabric.core_oversubscription;
   return layout;
 }
 
@@ -123,6 +130,94 @@ std::uint32_t Layout::spine_up(std::uint32_t pod, std::uint32_t plane) const {
 
 std::uint32_t Layout::core_down(std::uint32_t pod, std::uint32_t plane) const {
   return core_links + plane * pods + pod;
+}
+
+Layout::SwitchLink Layout::leaf_link(std::uint32_t link) const {
+  const std::uint32_t uplinks = spines ? planes : 0;
+  const std::uint32_t links_of_block = nodes_per_leaf * node.nics + rails * uplinks;
+  const std::uint32_t block = (link - leaf_links) / links_of_block;
+  const std::uint32_t in_block = (link - leaf_links) % links_of_block;
+  const std::uint32_t ports = nodes_in_block(block) * nics_per_rail();
+  const std::uint32_t position = in_block % (ports + uplinks);
+  SwitchLink out;
+  out.of = block * rails + in_block / (ports + uplinks);
+  out.up = position >= ports;
+  out.port = position;
+  out.plane = out.up ? position - ports : 0;
+  return out;
+}
+
+Layout::SwitchLink Layout::spine_link(std::uint32_t link) const {
+  const std::uint32_t uplinks = cores ? 1 : 0;
+  const std::uint32_t links_of_pod = (blocks_per_pod * rails + uplinks) * planes;
+  SwitchLink out;
+  out.of = (link - spine_links) / links_of_pod;
+  const std::uint32_t in_pod = (link - spine_links) % links_of_pod;
+  const std::uint32_t ports = leaves_in_pod(out.of);
+  out.plane = in_pod / (ports + uplinks);
+  out.port = in_pod % (ports + uplinks);
+  out.up = out.port == ports;
+  return out;
+}
+
+Tier Layout::switch_tier(std::uint32_t link) const {
+  if (link < spine_links) return leaf_link(link).up ? Tier::leaf_spine : Tier::efa;
+  return spine_link(link).up ? Tier::spine_core : Tier::leaf_spine;
+}
+
+double Layout::capacity(std::uint32_t link) const {
+  if (link < plane_links) return node.links[link % node.links.size()].capacity;
+  switch (tier(link)) {
+    case Tier::nvlink:
+      return nvlink_rate;
+    case Tier::leaf_spine:
+      return leaf_uplink / planes;
+    case Tier::spine_core:
+      return pod_uplink / planes;
+    default:
+      return nic_rate;
+  }
+}
+
+Layout::Ends Layout::node_ends(std::uint32_t link) const {
+  const auto links_of_node = static_cast<std::uint32_t>(node.links.size());
+  const std::uint32_t n = link / links_of_node;
+  const std::uint32_t base = n * node.vertices();
+  const NodeTemplate::Link& inside = node.links[link % links_of_node];
+  Ends out{base + inside.from, base + inside.to};
+  if (inside.end == NodeTemplate::End::nvswitch_plane)
+    out.to = first_plane + n * node.gpus / domain_gpus;
+  if (inside.end == NodeTemplate::End::leaf)
+    out.to = first_leaf + leaf_of(n, inside.from - node.first_nic());
+  return out;
+}
+
+Layout::Ends Layout::leaf_ends(std::uint32_t link) const {
+  const SwitchLink at = leaf_link(link);
+  const std::uint32_t from = first_leaf + at.of;
+  if (at.up) return {from, spine(pod_of_leaf(at.of), at.plane)};
+  const std::uint32_t n = at.of / rails * nodes_per_leaf + at.port / nics_per_rail();
+  const std::uint32_t nic = at.of % rails + at.port % nics_per_rail();
+  return {from, n * node.vertices() + node.first_nic() + nic};
+}
+
+Layout::Ends Layout::spine_ends(std::uint32_t link) const {
+  const SwitchLink at = spine_link(link);
+  const std::uint32_t from = spine(at.of, at.plane);
+  if (at.up) return {from, first_core + at.plane};
+  return {from, first_leaf + at.of * blocks_per_pod * rails + at.port};
+}
+
+Layout::Ends Layout::ends(std::uint32_t link) const {
+  if (link < plane_links) return node_ends(link);
+  if (link < leaf_links) {
+    const std::uint32_t gpu = link - plane_links;
+    return {first_plane + gpu / domain_gpus, gpu_vertex(gpu)};
+  }
+  if (link < spine_links) return leaf_ends(link);
+  if (link < core_links) return spine_ends(link);
+  const std::uint32_t position = link - core_links;
+  return {first_core + position / pods, spine(position % pods, position / pods)};
 }
 
 }  // namespace flowplan::topology

@@ -39,6 +39,9 @@ class Layout {
   std::uint32_t first_plane = 0, first_leaf = 0, first_spine = 0, first_core = 0, vertices = 0;
   std::uint32_t plane_links = 0, leaf_links = 0, spine_links = 0, core_links = 0, links = 0;
 
+  double nvlink_rate = 0.0, nic_rate = 0.0;      ///< bytes/s of one link, one direction
+  double leaf_uplink = 0.0, pod_uplink = 0.0;  ///< of one whole leaf or pod, over all planes
+
   // Where a GPU stands.
   [[nodiscard]] std::uint32_t node_of(std::uint32_t gpu) const { return gpu / node.gpus; }
   [[nodiscard]] std::uint32_t nic_of(std::uint32_t gpu) const {
@@ -74,7 +77,33 @@ class Layout {
 
   [[nodiscard]] std::uint32_t nics_per_rail() const { return node.nics / rails; }
 
+  // The other way: what a link is.
+  struct Ends {
+    std::uint32_t from = 0, to = 0;  ///< vertices
+  };
+  [[nodiscard]] Ends ends(std::uint32_t link) const;
+  [[nodiscard]] Tier tier(std::uint32_t link) const {
+    if (link < plane_links) return node.links[link % node.links.size()].tier;
+    if (link < leaf_links) return Tier::nvlink;
+    if (link >= core_links) return Tier::spine_core;
+    return switch_tier(link);
+  }
+  [[nodiscard]] double capacity(std::uint32_t link) const;  ///< bytes/s
+
  private:
+  /// A link out of a leaf or a spine.
+  struct SwitchLink {
+    std::uint32_t of = 0;     ///< leaf; pod
+    std::uint32_t plane = 0;  ///< of a spine, or of a leaf's uplink
+    std::uint32_t port = 0;   ///< of the links downwards
+    bool up = false;
+  };
+  [[nodiscard]] SwitchLink leaf_link(std::uint32_t link) const;
+  [[nodiscard]] SwitchLink spine_link(std::uint32_t link) const;
+  [[nodiscard]] Tier switch_tier(std::uint32_t link) const;
+  [[nodiscard]] Ends node_ends(std::uint32_t link) const;
+  [[nodiscard]] Ends leaf_ends(std::uint32_t link) const;
+  [[nodiscard]] Ends spine_ends(std::uint32_t link) const;
   [[nodiscard]] std::uint32_t first_link_of_leaf(std::uint32_t leaf) const;
   [[nodiscard]] std::uint32_t first_link_of_spine(std::uint32_t pod, std::uint32_t plane) const;
 };

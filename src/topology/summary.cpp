@@ -2,7 +2,6 @@
 #include <array>
 
 #include "cluster_data.hpp"
-#include "link_list.hpp"
 
 namespace flowplan::topology {
 namespace {
@@ -18,8 +17,8 @@ struct Reach {
 Reach reach(const Cluster& cluster, const Figures& figures, const Layout& layout,
             std::uint32_t gpus) {
   const double per_gpu = figures.nic.value() / layout.node.gpus_per_nic;
-  const double leaf_limit = leaf_uplink(cluster.spec(), figures, layout);
-  const double pod_limit = pod_uplink(cluster.spec(), figures, layout);
+  const double leaf_limit = layout.leaf_uplink;
+  const double pod_limit = layout.pod_uplink;
   std::vector<double> at_leaf(layout.leaves, 0.0), at_pod(layout.pods, 0.0);
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
     at_leaf[cluster.leaf_of(GpuId{gpu})] += per_gpu;
@@ -53,6 +52,24 @@ std::array<double, tiers> bisections(const Cluster& cluster, const Figures& figu
   return cut;
 }
 
+/// Links and their capacity, by tier: those of one node times the nodes, then the switches'.
+void count_links(const Layout& layout, std::array<TierSummary, tiers>& all) {
+  const auto add = [&](Tier tier, std::uint64_t links, double capacity) {
+    TierSummary& entry = all[static_cast<std::size_t>(tier)];
+    entry.links += links;
+    entry.capacity += BytesPerSecond(static_cast<double>(links) * capacity);
+  };
+  const std::uint64_t planes = layout.planes;
+  for (const NodeTemplate::Link& link : layout.node.links)
+    add(link.tier, layout.nodes, link.capacity);
+  if (layout.nvlink) add(Tier::nvlink, layout.gpus, layout.nvlink_rate);
+  add(Tier::efa, std::uint64_t{layout.nodes} * layout.node.nics, layout.nic_rate);
+  if (layout.spines)
+    add(Tier::leaf_spine, 2 * layout.leaves * planes, layout.leaf_uplink / layout.planes);
+  if (layout.cores)
+    add(Tier::spine_core, 2 * layout.pods * planes, layout.pod_uplink / layout.planes);
+}
+
 }  // namespace
 
 Summary summarise(const Cluster& cluster) {
@@ -69,11 +86,7 @@ Summary summarise(const Cluster& cluster) {
   summary.assumptions = data.figures.assumptions;
 
   std::array<TierSummary, tiers> all{};
-  for (std::size_t link = 0; link < data.tier.size(); ++link) {
-    TierSummary& tier = all[static_cast<std::size_t>(data.tier[link])];
-    ++tier.links;
-    tier.capacity += BytesPerSecond(data.network.capacity[link]);
-  }
+  count_links(layout, all);
   const std::array<double, tiers> cut = bisections(cluster, data.figures, layout);
   for (std::size_t t = 0; t < tiers; ++t) {
     if (all[t].links == 0) continue;

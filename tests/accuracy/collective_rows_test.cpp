@@ -134,14 +134,23 @@ TEST_CASE("what a benchmark script adds is added to its rows only") {
   CHECK(with("torch all_reduce_bench.py; time derived") == Approx(with("") + offset));
 }
 
+TEST_CASE("alltoall rows are predicted in their own group") {
+  const Row row = only_row("a,alltoall,H100,p5.48xlarge,2,16,EFA,2147483648,25405,84.53,79.25,2.28,,s,");
+  REQUIRE(row.predicted);
+  CHECK(*row.predicted == Approx(25405.0).epsilon(0.05));
+  CHECK(std::find(row.by.begin(), row.by.end(),
+                  std::pair<std::string, std::string>{
+                      "group", "P5 and P6 multi-node alltoall, >= 1 GiB"}) != row.by.end());
+}
+
 TEST_CASE("rows that cannot be predicted say why") {
   const auto why = [](const std::string& line) {
     const Row row = only_row(line);
     CHECK_FALSE(row.predicted);
     return row.skipped;
   };
-  CHECK_THAT(why("a,alltoall,H100,p5.48xlarge,2,16,EFA,1048576,100,1,1,2.28,,s,"),
-             Catch::Contains("not modelled in this release: alltoall"));
+  CHECK_THAT(why("a,broadcast,H100,p5.48xlarge,2,16,EFA,1048576,100,1,1,2.28,,s,"),
+             Catch::Contains("not modelled in this release: broadcast"));
   CHECK_THAT(why("a,all_reduce,GH200,Isambard-AI (4x GH200/node),2,8,Slingshot,,,,194,x,,s,"),
              Catch::Contains("fabric unknown"));
   CHECK_THAT(why("a,all_reduce,H100,some cluster,2,16,EFA,1048576,100,1,1,2.28,,s,"),

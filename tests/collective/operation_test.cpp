@@ -11,6 +11,7 @@ TEST_CASE("bus factors are those of nccl-tests") {
   CHECK(bus_factor(Operation::reduce_scatter, 64) == Approx(63.0 / 64.0));
   CHECK(bus_factor(Operation::all_reduce, 2) == Approx(1.0));
   CHECK(bus_factor(Operation::send_recv, 16) == Approx(1.0));
+  CHECK(bus_factor(Operation::all_to_all, 16) == Approx(15.0 / 16.0));
 }
 
 TEST_CASE("names are found whatever their case and joints") {
@@ -22,7 +23,9 @@ TEST_CASE("names are found whatever their case and joints") {
   CHECK(find_algorithm("NVLSTree") == Algorithm::nvls_tree);
   CHECK(find_algorithm("nvls_tree") == Algorithm::nvls_tree);
   CHECK(find_protocol("ll128") == Protocol::ll128);
-  CHECK_FALSE(find_operation("alltoall"));
+  CHECK(find_operation("alltoall") == Operation::all_to_all);
+  CHECK(find_operation("all_to_all") == Operation::all_to_all);
+  CHECK_FALSE(find_operation("broadcast"));
   CHECK_FALSE(find_algorithm("PAT"));
   CHECK_FALSE(find_protocol(""));
 }

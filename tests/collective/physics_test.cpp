@@ -78,7 +78,7 @@ TEST_CASE("no link carries more than its capacity") {
   double most = 0.0;
   for (int trial = 0; trial < 2500; ++trial) {
     const Site& site = all[random() % all.size()];
-    Request request = request_of(all_operations[random() % 4],
+    Request request = request_of(all_operations[random() % all_operations.size()],
                                  Bytes(std::exp2(3.0 + static_cast<double>(random() % 330) / 10.0)),
                                  random_groups(site.cluster, random));
     const auto outcome = predict(site.stack, site.cluster, request);
@@ -116,7 +116,7 @@ TEST_CASE("time grows with size, except where algorithm, protocol or chunk chang
   for (int trial = 0; trial < 150; ++trial) {
     const Site& site = all[random() % all.size()];
     Request request =
-        request_of(all_operations[random() % 4], Bytes(8), random_groups(site.cluster, random));
+        request_of(all_operations[random() % all_operations.size()], Bytes(8), random_groups(site.cluster, random));
     Outcome before;
     double chunk_before = 0.0;
     for (double exponent = 3.0; exponent < 36.0; exponent += 0.37) {
@@ -142,7 +142,7 @@ TEST_CASE("more contention never helps") {
   for (int trial = 0; trial < 200; ++trial) {
     const Site& site = all[random() % all.size()];
     Request together =
-        request_of(all_operations[random() % 4], mib(64), random_groups(site.cluster, random));
+        request_of(all_operations[random() % all_operations.size()], mib(64), random_groups(site.cluster, random));
     const auto all_of_them = predict(site.stack, site.cluster, together);
     REQUIRE(all_of_them);
     for (const Group& group : together.groups) {

@@ -50,10 +50,20 @@ TEST_CASE("the columns are those of nccl-tests, then algorithm, protocol, limit"
                                         "10.49", "19.66", "RING", "LL", "latency"});
 }
 
-TEST_CASE("all_gather and reduce_scatter count the elements of one rank's part") {
+TEST_CASE("what differs from the cluster as built is in the title and in the JSON") {
+  report::CollectiveSweep degraded = sweep(collective::Operation::all_reduce);
+  degraded.conditions = {"nodes scattered, seed 7"};
+  CHECK(report::collective_text(degraded).find(", nodes scattered, seed 7\n") !=
+        std::string::npos);
+  CHECK(nlohmann::json::parse(report::collective_json(degraded))["conditions"][0] ==
+        "nodes scattered, seed 7");
+}
+
+TEST_CASE("all_gather, reduce_scatter and alltoall count the elements of one rank's part") {
   CHECK(words(report::collective_text(sweep(collective::Operation::all_gather)))[1] == "16384");
   CHECK(words(report::collective_text(sweep(collective::Operation::all_gather)))[3] == "none");
   CHECK(words(report::collective_text(sweep(collective::Operation::reduce_scatter)))[1] == "16384");
+  CHECK(words(report::collective_text(sweep(collective::Operation::all_to_all)))[1] == "16384");
   CHECK(words(report::collective_text(sweep(collective::Operation::send_recv)))[1] == "262144");
 }
 

@@ -23,7 +23,7 @@ struct TierLoad {
 using FlowLister = std::function<void(const FlowVisitor&)>;
 
 /// Loads the flows of all classes onto the cluster's links at once. Returns for each class the
-/// tiers that it uses, the one that needs longest first.
+/// tiers that it uses, the one that needs longest first: for ever where a link has failed.
 ///
 /// That first time is the largest bytes / rate of the class's flows under max-min fairness when
 /// weights are bytes, or an upper bound of it where another class is slower: all flows rise in step

@@ -6,17 +6,21 @@
 
 namespace flowplan::collective {
 
-enum class Operation { all_reduce, all_gather, reduce_scatter, send_recv };
-enum class Algorithm { ring, tree, nvls, nvls_tree };
+enum class Operation { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
+/// `pairwise`: every pair of ranks by itself. `pxn`: the same, but what goes to another node first
+/// crosses NVLink to the GPU at the receiver's place, so that the network carries rails only.
+enum class Algorithm { ring, tree, nvls, nvls_tree, pairwise, pxn };
 enum class Protocol { ll, ll128, simple };
 
 inline constexpr std::array all_operations{Operation::all_reduce, Operation::all_gather,
-                                           Operation::reduce_scatter, Operation::send_recv};
+                                           Operation::reduce_scatter, Operation::all_to_all,
+                                           Operation::send_recv};
 inline constexpr std::array all_algorithms{Algorithm::ring, Algorithm::tree, Algorithm::nvls,
-                                           Algorithm::nvls_tree};
+                                           Algorithm::nvls_tree, Algorithm::pairwise,
+                                           Algorithm::pxn};
 inline constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
-[[nodiscard]] std::string_view name(Operation operation);  ///< "all_reduce"
+[[nodiscard]] std::string_view name(Operation operation);  ///< "all_reduce", "alltoall"
 [[nodiscard]] std::string_view name(
     Algorithm algorithm);                                ///< "RING", "NVLSTREE": NCCL_ALGO's names
 [[nodiscard]] std::string_view name(Protocol protocol);  ///< "LL128": NCCL_PROTO's names

@@ -42,11 +42,18 @@ using FlowVisitor = std::function<void(std::span<const flow::Use>, double bytes)
 /// Shows the visitor the flows that carry a schedule for one group (for send_recv `members` is the
 /// group in rank order, as one). A use's coefficient is the link's line rate over the rate that
 /// this schedule gets out of it, so that a link shared by several flows is full when their usable
-/// rates say so. Volumes: docs/models/collectives.md. Listing costs O(ranks) and keeps nothing.
+/// rates say so. Volumes: docs/models/collectives.md. Listing costs O(ranks), for all-to-all
+/// O(pairs), and keeps nothing.
 void visit_flows(const Stack& stack, const Schedule& schedule, const topology::Cluster& cluster,
                  const Members& members, const FlowVisitor& visit);
 
-/// Appends those flows to a set for the solver. Weights are the bytes: the parts of a collective
+/// Shows what the same flows put on links in all, some of them merged: the sums by link are those of
+/// `visit_flows`, but what it costs grows with the ranks, not with the pairs of an all-to-all. (Under
+/// `ecmp` the uplinks of an all-to-all with more than four million pairs are loaded evenly.)
+void visit_loads(const Stack& stack, const Schedule& schedule, const topology::Cluster& cluster,
+                 const Members& members, const FlowVisitor& visit);
+
+/// Appends the flows to a set for the solver. Weights are the bytes: the parts of a collective
 /// advance in step.
 void add_flows(const Stack& stack, const Schedule& schedule, const topology::Cluster& cluster,
                const Members& members, flow::FlowSet& flows);

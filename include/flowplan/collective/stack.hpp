@@ -59,8 +59,8 @@ struct NodeLaw {
   ByProtocol step_us, rate;
   double port_rate;  ///< most that a ring gets out of a port, own shard aside
   double own_shard, overlap, ll_hidden;
-  double p2p_discount_us, p2p_peer_us, p2p_growth_us, p2p_growth_from_bytes, p2p_growth_to_bytes;
-  double p2p_rate;
+  double p2p_extra_us, p2p_peer_us, p2p_growth_us, p2p_growth_from_bytes, p2p_growth_to_bytes;
+  double p2p_rate, p2p_own_shard;
 };
 
 /// In-switch reduction.
@@ -84,6 +84,7 @@ struct NetworkLaw {
   int nvls_tree_channels;
   double nvls_tree_step_us, nvls_tree_loop_us, nvls_tree_rate, nvls_tree_overlap;
   ChunkRule nvls_tree_chunk;
+  double all_to_all_us, all_to_all_doubling_us;  ///< launch included; per doubling of the nodes
   double p2p_us, p2p_rate, p2p_message_factor, p2p_message_full_bytes, p2p_message_reference_bytes;
 };
 

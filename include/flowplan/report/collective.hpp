@@ -21,6 +21,7 @@ struct CollectiveSweep {
   int nodes = 0;
   int ranks = 0;
   std::string profile;  ///< the software stack
+  std::vector<std::string> conditions;  ///< what differs from the cluster as built
   std::vector<CollectiveLine> lines;
 };
 

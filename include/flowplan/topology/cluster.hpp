@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,10 +79,20 @@ struct ClusterSpec {
   const catalog::Constants* defaults = nullptr;  ///< a set of kind "fabric"
 };
 
+/// A link that carries less than it was built for: its capacity times `factor`, finite and >= 0.
+/// 0: it has failed.
+struct Slowdown {
+  flow::LinkId link;
+  double factor = 1.0;
+};
+
 struct Summary;
 
 /// A cluster as a graph of GPUs, switches and NICs, and the flow network made from its links.
-/// Immutable; link ids of the graph and of the network are the same.
+/// Immutable; link ids of the graph and of the network are the same. Everything follows from counts
+/// by arithmetic, so that building costs nothing whatever the number of nodes and a copy shares all
+/// of it; only `network()` and `graph()` list every link, when they are first asked for. Any number
+/// of threads may ask.
 class Cluster {
  public:
   /// Looks up `gpu` and `defaults` (the set "fabric-defaults") where the spec leaves them out, and
@@ -104,11 +115,16 @@ class Cluster {
   [[nodiscard]] std::uint32_t leaves() const;
   [[nodiscard]] std::uint32_t leaf_of(GpuId gpu) const;  ///< of its NICs, which must exist
   [[nodiscard]] std::uint32_t pods() const;
+  [[nodiscard]] std::uint32_t pod_of(GpuId gpu) const;
   /// False when the cluster is one NVLink domain of a type whose network nobody published: then the
   /// graph has GPUs and the NVLink switch plane only.
   [[nodiscard]] bool has_nics() const;
 
-  /// Physical capacities in bytes/s, one direction each.
+  [[nodiscard]] std::uint32_t links() const;
+  /// Bytes/s, one direction; 0 for a link that has failed.
+  [[nodiscard]] double capacity(flow::LinkId link) const;
+  /// The capacities of all links. One that has failed stands at the least positive number, so that
+  /// whatever crosses it never ends.
   [[nodiscard]] const flow::Network& network() const;
   [[nodiscard]] Tier tier(flow::LinkId link) const;
   [[nodiscard]] std::string link_name(flow::LinkId link) const;  ///< "gpu12->nvswitch1"
@@ -131,25 +147,49 @@ class Cluster {
   [[nodiscard]] flow::LinkId nic_out(GpuId gpu) const;
   [[nodiscard]] flow::LinkId nic_in(GpuId gpu) const;
 
+  /// The links between a leaf and its spines, or a pod and the core: up and down, all planes.
+  [[nodiscard]] std::vector<flow::LinkId> uplinks_of_leaf(std::uint32_t leaf) const;
+  [[nodiscard]] std::vector<flow::LinkId> uplinks_of_pod(std::uint32_t pod) const;
+
   /// Appends the links from one GPU to another: through NVLink inside a domain, else over PCIe to
   /// the source's NICs, up and down the fabric as far as needed, in at the target's NICs. Nothing
-  /// from a GPU to itself. Arithmetic, no search.
+  /// from a GPU to itself. Arithmetic, no search. Where NICs have failed it goes by one of `exits()`
+  /// and one of `entries()`, picked by a hash of (from, to). Where there is no way at all, it crosses
+  /// the link that cuts it, whose capacity is 0.
   void route(GpuId from, GpuId to, std::vector<flow::LinkId>& links) const;
-  /// Appends the fabric part only: the links between switches, without the NICs' own. Nothing below
-  /// one leaf. Under `ecmp` the hash of (from, to) picks the path.
+  /// Its parts: over PCIe and out of the node by a GPU's NICs, and in.
+  void exit_route(GpuId gpu, std::vector<flow::LinkId>& links) const;
+  void entry_route(GpuId gpu, std::vector<flow::LinkId>& links) const;
+  /// The links between switches, without the NICs' own. Nothing below one leaf. Under `ecmp` the
+  /// hash of (from, to) picks the path, the next one where links of it have failed.
   void fabric_route(GpuId from, GpuId to, std::vector<flow::LinkId>& links) const;
+
+  /// GPUs of the same node by whose NICs a GPU's traffic leaves the node (enters it), in equal
+  /// parts: its own. When these have failed: those that work, reached over NVLink. When there are
+  /// none, its own again.
+  [[nodiscard]] std::vector<GpuId> exits(GpuId gpu) const;
+  [[nodiscard]] std::vector<GpuId> entries(GpuId gpu) const;
+
+  /// This cluster with some links slower or failed; factors of one link multiply, with those of this
+  /// cluster too. The graph is shared, not copied.
+  [[nodiscard]] Cluster degraded(std::span<const Slowdown> slowdowns) const;
+  /// All links that carry less than built, by id.
+  [[nodiscard]] std::span<const Slowdown> slowdowns() const;
 
   struct Graph;  ///< the Boost.Graph model behind it, for drawing and export
   [[nodiscard]] const Graph& graph() const;
 
-  Cluster(Cluster&&) noexcept;
-  Cluster& operator=(Cluster&&) noexcept;
-  ~Cluster();
-
  private:
   struct Data;
-  explicit Cluster(std::unique_ptr<const Data> data);
-  std::unique_ptr<const Data> data_;
+  struct View;
+  explicit Cluster(std::shared_ptr<const Data> data, std::shared_ptr<const View> view = {});
+  [[nodiscard]] double factor(flow::LinkId link) const;
+  [[nodiscard]] bool failed(flow::LinkId link) const;
+  template <class Works>
+  [[nodiscard]] std::vector<GpuId> relays(GpuId gpu, const Works& works) const;
+
+  std::shared_ptr<const Data> data_;
+  std::shared_ptr<const View> view_;  ///< null: as built
 
   friend Summary summarise(const Cluster& cluster);
 };

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "flowplan/base/result.hpp"
+#include "flowplan/topology/cluster.hpp"
+
+namespace flowplan::topology {
+
+/// Both directions of what is named, for `Cluster::degraded()`. The NICs of one GPU (of all that
+/// share them), of all GPUs of a node; a GPU's NVLink port.
+[[nodiscard]] std::vector<Slowdown> slow_nic(const Cluster& cluster, GpuId gpu, double factor);
+[[nodiscard]] std::vector<Slowdown> slow_node(const Cluster& cluster, std::uint32_t node,
+                                              double factor);
+[[nodiscard]] std::vector<Slowdown> slow_nvlink(const Cluster& cluster, GpuId gpu, double factor);
+
+/// Reads a what-if as people type it, "WHAT:WHERE=FACTOR": factor 0.5 leaves half of the capacity,
+/// 0 is a failure, both directions. Several are joined by commas.
+///
+///     nic:gpu12=0.5      the NICs of GPU 12 (and of those that share them)
+///     nic:node3=0        all NICs of a node
+///     nvlink:gpu12=0.5   a GPU's port to its NVLink switch
+///     pcie:gpu12=0.5     the PCIe links of a GPU and of its NICs to their switch
+///     uplink:leaf5=0.5   a leaf's links to its spines
+///     uplink:pod1=0.5    a pod's links to the core
+///
+/// Errors: FP090 for what cannot be read, FP060 for a part that the cluster does not have.
+[[nodiscard]] Result<std::vector<Slowdown>> parse_degradation(const Cluster& cluster,
+                                                              std::string_view text);
+
+}  // namespace flowplan::topology
