@@ -174,7 +174,8 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
     result.profile = outcome->stack;
     result.lines.push_back({size, std::move(*outcome)});
   }
-  watch.lap("predict", fmt::format("{} size{}", size_list->size(), size_list->size() == 1 ? "" : "s"));
+  watch.lap("predict",
+            fmt::format("{} size{}", size_list->size(), size_list->size() == 1 ? "" : "s"));
   return result;
 }
 
@@ -200,7 +201,7 @@ Command collective_command() {
       "collective",
       "Predict a collective: nccl-tests' columns for any cluster.",
       "Sizes are spelt as in nccl-tests: bare bytes, K, M, G are 2^10, 2^20, 2^30.",
-      {{"OP", "all_reduce, all_gather, reduce_scatter or sendrecv.", 1, 1}},
+      {{"OP", "all_reduce, all_gather, reduce_scatter, alltoall or sendrecv.", 1, 1}},
       cluster_options(),
       {{"collective all_reduce --instance p5.48xlarge --nodes 4 -b 8 -e 16G -f 2",
         "A size sweep on four nodes"},
@@ -237,7 +238,12 @@ Command collective_command() {
        "nvlink:gpu12, pcie:gpu12, uplink:leaf5, uplink:pod1; several with commas.",
        true,
        {}},
-      {"no-fold", 0, "", "List every flow instead of counting; the same result, slower.", false, {}},
+      {"no-fold",
+       0,
+       "",
+       "List every flow instead of counting; the same result, slower.",
+       false,
+       {}},
       {"timing", 0, "", "Print seconds and peak memory of each phase to stderr.", false, {}},
       format_option(),
       output_option(),

@@ -105,7 +105,7 @@ class Layer {
   }
 
   std::uint32_t places_;
-  std::vector<double> senders_, receivers_;       // by rail and place
+  std::vector<double> senders_, receivers_;      // by rail and place
   std::vector<double> inside_up_, inside_down_;  // between ranks of one node, by place
 };
 
@@ -300,8 +300,7 @@ void list_all_to_all(FlowWriter& writer, const Schedule& schedule, const Members
 void count_all_to_all(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const Cluster& cluster = writer.cluster();
   const bool hashed = cluster.spec().fabric.routing == topology::Routing::ecmp;
-  if (hashed && members.size() > 1 &&
-      pairs_between_nodes(schedule, members) <= most_hashed_pairs) {
+  if (hashed && members.size() > 1 && pairs_between_nodes(schedule, members) <= most_hashed_pairs) {
     return list_all_to_all(writer, schedule, members);
   }
   Counter(writer, schedule, members).show();

@@ -118,6 +118,14 @@ void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
                 out.shape.per_node) == stack.calibrated_per_node.end()) {
     add(fmt::format("groups with {} ranks a node were not measured", out.shape.per_node));
   }
+  if (operation == Operation::all_to_all) {
+    if (!stack.all_to_all_measured) {
+      add(fmt::format("alltoall between nodes carries P5's over to {}", stack.id));
+    }
+    if (out.algorithm == Algorithm::pairwise && out.shape.per_node > 1) {
+      add("alltoall across rails was not measured, and congestion is not in it");
+    }
+  }
   if (operation == Operation::reduce_scatter) add("reduce_scatter takes all_gather's constants");
   if (operation == Operation::send_recv) add("send and receive take all-to-all's constants");
 }

@@ -96,18 +96,6 @@ Parts nvls_tree(const Stack& stack, const Schedule& s, double transfer) {
   return t;
 }
 
-/// Messages inside a node, from launch to the last one's arrival.
-Parts messages_inside(const Stack& stack, double peers_log2, double message, double transfer) {
-  const NodeLaw& law = stack.node;
-  Parts t;
-  t.launch = law.launch_us + law.p2p_extra_us;
-  t.latency = law.p2p_peer_us * peers_log2 +
-              law.p2p_growth_us *
-                  ramp(message, law.p2p_growth_from_bytes, law.p2p_growth_to_bytes);
-  t.total = t.launch + t.latency + transfer;
-  return t;
-}
-
 /// What small messages lose of the network's rate, as a share of the transfer; as latency it grows
 /// with the root of the size.
 double lost_share(const NetworkLaw& law, double message) {
@@ -115,25 +103,41 @@ double lost_share(const NetworkLaw& law, double message) {
   return law.p2p_message_factor * std::sqrt(law.p2p_message_reference_bytes / message);
 }
 
+/// Rises from 0 to 1 while more channels start.
+double channels_started(const NodeLaw& law, double message) {
+  return ramp(message, law.p2p_growth_from_bytes, law.p2p_growth_to_bytes);
+}
+
 Parts send_recv(const Stack& stack, const Schedule& s, double transfer) {
+  const NodeLaw& node = stack.node;
   const double message = s.size.value();
-  if (s.shape.nodes == 1) return messages_inside(stack, 1.0, message, transfer);
   Parts t;
-  t.launch = stack.node.launch_us;
-  t.latency = stack.network.p2p_us + transfer * lost_share(stack.network, message);
+  if (s.shape.nodes == 1) {
+    t.launch = node.launch_us + node.p2p_extra_us;
+    t.latency = node.p2p_peer_us + node.p2p_growth_us * channels_started(node, message);
+  } else {
+    t.launch = node.launch_us;
+    t.latency = stack.network.p2p_us + transfer * lost_share(stack.network, message);
+  }
   t.total = t.launch + t.latency + transfer;
   return t;
 }
 
 Parts all_to_all(const Stack& stack, const Schedule& s, double transfer) {
+  const NodeLaw& node = stack.node;
+  const NetworkLaw& network = stack.network;
   const double message = s.size.value() / s.shape.ranks;
-  if (s.shape.nodes == 1) {
-    return messages_inside(stack, log2_of(s.shape.ranks), message, transfer);
-  }
   Parts t;
-  t.launch = stack.network.all_to_all_us;
-  t.latency = stack.network.all_to_all_doubling_us * log2_of(s.shape.nodes) +
-              transfer * lost_share(stack.network, message);
+  if (s.shape.nodes == 1) {
+    t.launch = node.launch_us + node.exchange_extra_us;
+    t.latency = node.exchange_peer_us * log2_of(s.shape.ranks) +
+                node.exchange_growth_us * channels_started(node, message);
+    t.total = t.launch + norm(t.latency, transfer, node.exchange_overlap);
+    return t;
+  }
+  t.launch = network.all_to_all_us;
+  t.latency = network.all_to_all_doubling_us * log2_of(s.shape.nodes) +
+              transfer * lost_share(network, message);
   t.total = t.launch + t.latency + transfer;
   return t;
 }

@@ -95,9 +95,10 @@ Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
   Coefficients c;
   c.wire = stack.wire_factor[p];
   if (schedule.operation == Operation::all_to_all) {
-    c.nvlink = node.line / node.p2p_rate;
+    c.nvlink = node.line / node.exchange_rate;
     // One node: the kernel copies the rank's own shard too.
-    if (schedule.shape.nodes == 1) c.nvlink *= 1.0 + node.p2p_own_shard / (schedule.shape.ranks - 1);
+    if (schedule.shape.nodes == 1)
+      c.nvlink *= 1.0 + node.exchange_own_shard / (schedule.shape.ranks - 1);
     c.network = network.line / network.p2p_rate;
     return c;
   }

@@ -135,7 +135,12 @@ NodeLaw read_node(Reader& read) {
   n.p2p_growth_from_bytes = read.positive("p2p.growth_from_bytes");
   n.p2p_growth_to_bytes = read.positive("p2p.growth_to_bytes");
   n.p2p_rate = read.positive("p2p.gbytes_per_s");
-  n.p2p_own_shard = read.number("p2p.own_shard_fraction");
+  n.exchange_extra_us = read.number("alltoall.launch_extra_us");
+  n.exchange_peer_us = read.number("alltoall.peer_us");
+  n.exchange_growth_us = read.number("alltoall.growth_us");
+  n.exchange_rate = read.positive("alltoall.gbytes_per_s");
+  n.exchange_own_shard = read.number("alltoall.own_shard_fraction");
+  n.exchange_overlap = read.positive("alltoall.overlap");
   return n;
 }
 
@@ -305,6 +310,7 @@ Result<Stack> read_stack(const catalog::Constants& constants) {
   for (const double ranks : read.list("calibrated.ranks_per_node")) {
     stack.calibrated_per_node.push_back(static_cast<int>(ranks));
   }
+  stack.all_to_all_measured = constants.get("calibrated.alltoall_rows", 0.0) > 0.0;
   if (read.faulty()) return fail(read.take());
   return stack;
 }

@@ -166,9 +166,8 @@ Result<Choice> choose(const Stack& stack, Operation operation, const Shape& shap
                       std::optional<Protocol> protocol) {
   const Filter filter{stack, operation, shape, nvls, algorithm, protocol};
   std::string unmodelled;
-  std::optional<Choice> choice = operation == Operation::all_to_all
-                                     ? pairs(filter)
-                                     : from_table(filter, size, unmodelled);
+  std::optional<Choice> choice =
+      operation == Operation::all_to_all ? pairs(filter) : from_table(filter, size, unmodelled);
   if (!choice && operation != Operation::all_to_all) choice = cheapest(filter, size);
   if (!choice) return fail(nothing_left(filter));
   if (algorithm || protocol) choice->reason = "forced; " + choice->reason;

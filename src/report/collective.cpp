@@ -33,9 +33,8 @@ std::string_view reduction(Operation operation) {
 }
 
 std::string title(const CollectiveSweep& sweep) {
-  std::string text =
-      fmt::format("{} on {} x {}, {} ranks, {}", collective::name(sweep.operation), sweep.nodes,
-                  sweep.instance, sweep.ranks, sweep.profile);
+  std::string text = fmt::format("{} on {} x {}, {} ranks, {}", collective::name(sweep.operation),
+                                 sweep.nodes, sweep.instance, sweep.ranks, sweep.profile);
   for (const std::string& condition : sweep.conditions)
     text += ", " + condition;
   return text;

@@ -46,8 +46,7 @@ Result<Cluster> Cluster::build(const ClusterSpec& spec) {
   ClusterSpec complete = spec;
   complete.fabric.nodes_per_leaf = figures->nodes_per_leaf;
   complete.fabric.leaves_per_pod = figures->leaves_per_pod;
-  return Cluster(
-      std::make_shared<const Data>(complete, std::move(*figures), std::move(*layout)));
+  return Cluster(std::make_shared<const Data>(complete, std::move(*figures), std::move(*layout)));
 }
 
 const ClusterSpec& Cluster::spec() const {

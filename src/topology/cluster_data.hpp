@@ -18,9 +18,7 @@ struct Cluster::Data {
   Lazy<flow::Network> network;
 
   Data(ClusterSpec its_spec, Figures its_figures, Layout its_layout)
-      : spec(std::move(its_spec)),
-        figures(std::move(its_figures)),
-        layout(std::move(its_layout)) {}
+      : spec(std::move(its_spec)), figures(std::move(its_figures)), layout(std::move(its_layout)) {}
 };
 
 /// What is worse than built.

@@ -39,7 +39,7 @@ class Layout {
   std::uint32_t first_plane = 0, first_leaf = 0, first_spine = 0, first_core = 0, vertices = 0;
   std::uint32_t plane_links = 0, leaf_links = 0, spine_links = 0, core_links = 0, links = 0;
 
-  double nvlink_rate = 0.0, nic_rate = 0.0;      ///< bytes/s of one link, one direction
+  double nvlink_rate = 0.0, nic_rate = 0.0;    ///< bytes/s of one link, one direction
   double leaf_uplink = 0.0, pod_uplink = 0.0;  ///< of one whole leaf or pod, over all planes
 
   // Where a GPU stands.

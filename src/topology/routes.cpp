@@ -35,9 +35,10 @@ FabricPath fabric_path(const Layout& layout, std::uint32_t from, std::uint32_t t
 }  // namespace
 
 double Cluster::View::factor(flow::LinkId link) const {
-  const auto found = std::lower_bound(
-      slowed.begin(), slowed.end(), link,
-      [](const Slowdown& slow, flow::LinkId id) { return flow::index(slow.link) < flow::index(id); });
+  const auto found = std::lower_bound(slowed.begin(), slowed.end(), link,
+                                      [](const Slowdown& slow, flow::LinkId id) {
+                                        return flow::index(slow.link) < flow::index(id);
+                                      });
   return found != slowed.end() && found->link == link ? found->factor : 1.0;
 }
 

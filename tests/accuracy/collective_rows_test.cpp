@@ -135,7 +135,8 @@ TEST_CASE("what a benchmark script adds is added to its rows only") {
 }
 
 TEST_CASE("alltoall rows are predicted in their own group") {
-  const Row row = only_row("a,alltoall,H100,p5.48xlarge,2,16,EFA,2147483648,25405,84.53,79.25,2.28,,s,");
+  const Row row =
+      only_row("a,alltoall,H100,p5.48xlarge,2,16,EFA,2147483648,25405,84.53,79.25,2.28,,s,");
   REQUIRE(row.predicted);
   CHECK(*row.predicted == Approx(25405.0).epsilon(0.05));
   CHECK(std::find(row.by.begin(), row.by.end(),

@@ -46,8 +46,8 @@ TEST_CASE("--degrade slows what it names and says so") {
 
 TEST_CASE("--degrade that cannot be read, or that cuts the ranks off, is refused") {
   const auto refused = [](const char* spec) {
-    return flowplan_run(
-        {"collective", "all_reduce", "--instance", "p5.48xlarge", "--nodes", "2", "--degrade", spec});
+    return flowplan_run({"collective", "all_reduce", "--instance", "p5.48xlarge", "--nodes", "2",
+                         "--degrade", spec});
   };
   CHECK(refused("nic:12").code == 2);
   CHECK(contains(refused("nic:gpu99=0").err, "FP060"));
@@ -57,7 +57,7 @@ TEST_CASE("--degrade that cannot be read, or that cuts the ranks off, is refused
 }
 
 TEST_CASE("scattered nodes pay for an oversubscribed fabric, the same with the same seed") {
-  const std::vector<std::string> near{"all_reduce",       "--nodes", "256", "-b", "64G",
+  const std::vector<std::string> near{"all_reduce",         "--nodes", "256", "-b", "64G",
                                       "--oversubscription", "2"};
   std::vector<std::string> far = near;
   far.insert(far.end(), {"--placement", "scattered", "--seed", "3"});

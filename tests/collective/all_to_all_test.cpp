@@ -73,16 +73,16 @@ TEST_CASE("counted loads are those of the listed flows") {
     if (random() % 2 == 0) std::shuffle(group.begin(), group.end(), random);
     if (random() % 2 == 0) group.resize(2 + random() % (group.size() - 1));
     const bool across = members_of(group, cluster).size() > 1;
-    const Algorithm algorithm =
-        across && random() % 3 != 0 ? Algorithm::pxn : Algorithm::pairwise;
-    CAPTURE(trial, instance, cluster.nodes(), group.size(), name(algorithm),
-            fabric.rail_optimised, slow.size());
+    const Algorithm algorithm = across && random() % 3 != 0 ? Algorithm::pxn : Algorithm::pairwise;
+    CAPTURE(trial, instance, cluster.nodes(), group.size(), name(algorithm), fabric.rail_optimised,
+            slow.size());
     check_same(loads(Method::counted, algorithm, cluster, group, 1e9),
                loads(Method::listed, algorithm, cluster, group, 1e9));
   }
 }
 
-TEST_CASE("two nodes: each NIC carries what its GPU's peers get, NVLink what stays or is passed on") {
+TEST_CASE(
+    "two nodes: each NIC carries what its GPU's peers get, NVLink what stays or is passed on") {
   const topology::Cluster cluster = cluster_of("p5", 2);
   // 16 ranks, 1 MB a pair: 8 MB to the other node by each rank. PXN: a GPU gets 7 MB of its own
   // node's and 7 MB that it passes on to the other node's GPU at its place.
@@ -103,8 +103,7 @@ TEST_CASE("uplinks carry what leaves the leaf, and the pod") {
   fabric.nodes_per_leaf = 2;
   fabric.leaves_per_pod = 2;
   const topology::Cluster cluster = cluster_of("p5", 7, fabric);  // leaves of 2, 2, 2, 1 nodes
-  const Loads bytes =
-      loads(Method::counted, Algorithm::pxn, cluster, contiguous_group(56), 56e6);
+  const Loads bytes = loads(Method::counted, Algorithm::pxn, cluster, contiguous_group(56), 56e6);
   const auto both = [&](const std::vector<flow::LinkId>& links, double expected) {
     REQUIRE(links.size() == 2);
     CHECK(on(bytes, links[0]) == Approx(expected));
@@ -182,14 +181,25 @@ TEST_CASE("PXN is taken between nodes of several ranks, and can be forced off") 
   CHECK_FALSE(predict(shipped(), two, forced));
 }
 
+TEST_CASE("all-to-all says what no measurement is behind") {
+  CHECK(outcome_of(cluster_of("p5", 8), Operation::all_to_all, mib(64)).calibrated);
+  CHECK(outcome_of(cluster_of("p6-b200", 4), Operation::all_to_all, mib(64)).note ==
+        "alltoall between nodes carries P5's over to collectives-p6-b200");
+  Request across = request_of(Operation::all_to_all, mib(64), {contiguous_group(64)});
+  across.algorithm = Algorithm::pairwise;
+  CHECK(outcome_of(cluster_of("p5", 8), across).note.find("across rails") != std::string::npos);
+}
+
 TEST_CASE("the law of all-to-all, by hand") {
   // One Hopper node, 8 ranks, 64 MiB: messages of 8 MiB, all channels run.
   // 4.7 + 0.8 + 3 * 0.6 + 6.6 us, and (7/8 + 0.13/8) * 64 MiB at 301 GB/s.
-  const double inside = outcome_of(cluster_of("p5", 1), Operation::all_to_all, mib(64)).time.value();
+  const double inside =
+      outcome_of(cluster_of("p5", 1), Operation::all_to_all, mib(64)).time.value();
   CHECK(inside * 1e6 == Approx(13.9 + 7.13 / 8.0 * 67108864.0 / 301e3).epsilon(1e-9));
   // 8 nodes of 8, 64 MiB: messages of 1 MiB. V = 56/64 S at 41.7 GB/s a GPU, and
   // 0.87 * sqrt(1/8) of that lost; 161 + 3 * 18 us.
-  const double across = outcome_of(cluster_of("p5", 8), Operation::all_to_all, mib(64)).time.value();
+  const double across =
+      outcome_of(cluster_of("p5", 8), Operation::all_to_all, mib(64)).time.value();
   const double transfer = 56.0 / 64.0 * 67108864.0 / 41.7e3;
   CHECK(across * 1e6 == Approx(215.0 + transfer * (1.0 + 0.87 * std::sqrt(0.125))).epsilon(1e-9));
 }

@@ -115,8 +115,8 @@ TEST_CASE("time grows with size, except where algorithm, protocol or chunk chang
   const std::vector<Site> all = sites();
   for (int trial = 0; trial < 150; ++trial) {
     const Site& site = all[random() % all.size()];
-    Request request =
-        request_of(all_operations[random() % all_operations.size()], Bytes(8), random_groups(site.cluster, random));
+    Request request = request_of(all_operations[random() % all_operations.size()], Bytes(8),
+                                 random_groups(site.cluster, random));
     Outcome before;
     double chunk_before = 0.0;
     for (double exponent = 3.0; exponent < 36.0; exponent += 0.37) {
@@ -141,8 +141,8 @@ TEST_CASE("more contention never helps") {
   const std::vector<Site> all = sites();
   for (int trial = 0; trial < 200; ++trial) {
     const Site& site = all[random() % all.size()];
-    Request together =
-        request_of(all_operations[random() % all_operations.size()], mib(64), random_groups(site.cluster, random));
+    Request together = request_of(all_operations[random() % all_operations.size()], mib(64),
+                                  random_groups(site.cluster, random));
     const auto all_of_them = predict(site.stack, site.cluster, together);
     REQUIRE(all_of_them);
     for (const Group& group : together.groups) {

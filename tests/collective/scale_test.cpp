@@ -111,8 +111,8 @@ TEST_CASE("over a 2:1 fabric scattered nodes pay for the uplinks, neighbours do 
   topology::Fabric fabric;
   fabric.leaf_oversubscription = 2.0;
   const topology::Cluster cluster = cluster_of("p5", nodes, fabric);
-  const auto placed = topology::place(cluster, cluster.gpus(),
-                                      {topology::PlacementKind::scattered, 7, 0});
+  const auto placed =
+      topology::place(cluster, cluster.gpus(), {topology::PlacementKind::scattered, 7, 0});
   REQUIRE(placed);
   const Group near = contiguous_group(cluster.gpus());
   const double size = gib(16).value();

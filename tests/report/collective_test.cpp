@@ -53,8 +53,7 @@ TEST_CASE("the columns are those of nccl-tests, then algorithm, protocol, limit"
 TEST_CASE("what differs from the cluster as built is in the title and in the JSON") {
   report::CollectiveSweep degraded = sweep(collective::Operation::all_reduce);
   degraded.conditions = {"nodes scattered, seed 7"};
-  CHECK(report::collective_text(degraded).find(", nodes scattered, seed 7\n") !=
-        std::string::npos);
+  CHECK(report::collective_text(degraded).find(", nodes scattered, seed 7\n") != std::string::npos);
   CHECK(nlohmann::json::parse(report::collective_json(degraded))["conditions"][0] ==
         "nodes scattered, seed 7");
 }

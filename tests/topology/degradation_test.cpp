@@ -55,8 +55,7 @@ TEST_CASE("capacity, tier and ends of a link agree with what its neighbours say"
       for (const flow::LinkId link : cluster.uplinks_of_leaf(leaf)) {
         const bool up = cluster.kind(cluster.source(link)) == VertexKind::leaf;
         right = right && cluster.tier(link) == Tier::leaf_spine &&
-                cluster.kind(up ? cluster.target(link) : cluster.source(link)) ==
-                    VertexKind::spine;
+                cluster.kind(up ? cluster.target(link) : cluster.source(link)) == VertexKind::spine;
       }
     for (std::uint32_t pod = 0; pod < cluster.pods(); ++pod)
       for (const flow::LinkId link : cluster.uplinks_of_pod(pod))
@@ -129,9 +128,8 @@ TEST_CASE("degradations are read as documented") {
   fabric.leaves_per_pod = 2;
   const Cluster built = build(p5(), 4, fabric);
   const auto same = [](const std::vector<Slowdown>& a, const std::vector<Slowdown>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto x, auto y) {
-      return x.link == y.link && x.factor == y.factor;
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](auto x, auto y) { return x.link == y.link && x.factor == y.factor; });
   };
   CHECK(same(*parse_degradation(built, "nic:gpu12=0.5"), slow_nic(built, GpuId{12}, 0.5)));
   CHECK(same(*parse_degradation(built, "nic:node3=0"), slow_node(built, 3, 0.0)));
@@ -149,9 +147,9 @@ TEST_CASE("degradations that make no sense are refused") {
     REQUIRE_FALSE(slow);
     return slow.error().front().code;
   };
-  for (const char* text : {"", "nic", "nic:gpu1", "nic=1:gpu", "nic:gpu=0.5", "nic:gpu1=", "nic:gpu1=x",
-                           "nic:gpu1=-1", "nic:gpu1=nan", "nic:gpu1=inf", "nic:leaf0=0.5",
-                           "gpu:gpu1=0", "nic:gpu1x=0.5", "nic:gpu1=0.5,"})
+  for (const char* text : {"", "nic", "nic:gpu1", "nic=1:gpu", "nic:gpu=0.5",
+                           "nic:gpu1=", "nic:gpu1=x", "nic:gpu1=-1", "nic:gpu1=nan", "nic:gpu1=inf",
+                           "nic:leaf0=0.5", "gpu:gpu1=0", "nic:gpu1x=0.5", "nic:gpu1=0.5,"})
     CHECK(code(text) == Code::usage);
   CHECK(code("nic:gpu16=0.5") == Code::bad_cluster);
   CHECK(code("nic:node2=0.5") == Code::bad_cluster);

@@ -49,7 +49,8 @@ struct Outcome {
 /// Time of a collective on a cluster with the software stack of `profile` (a constants set of kind
 /// "collectives"; the instance's default when null). Errors FP061 (a GPU that the cluster does not
 /// have, a group of one, groups that overlap or differ in size), FP062 (size, algorithm or protocol
-/// that this operation does not have), FP060 (a failed link that nothing goes round), FP030 and FP033 (the profile).
+/// that this operation does not have), FP060 (a failed link that nothing goes round), FP030 and
+/// FP033 (the profile).
 ///
 /// The model is docs/models/collectives.md: NCCL's and its plugin's choice of algorithm and
 /// protocol; the flows of the schedule on the cluster's links; their drain time; one law for how

@@ -15,9 +15,9 @@ enum class Protocol { ll, ll128, simple };
 inline constexpr std::array all_operations{Operation::all_reduce, Operation::all_gather,
                                            Operation::reduce_scatter, Operation::all_to_all,
                                            Operation::send_recv};
-inline constexpr std::array all_algorithms{Algorithm::ring, Algorithm::tree, Algorithm::nvls,
-                                           Algorithm::nvls_tree, Algorithm::pairwise,
-                                           Algorithm::pxn};
+inline constexpr std::array all_algorithms{Algorithm::ring,     Algorithm::tree,
+                                           Algorithm::nvls,     Algorithm::nvls_tree,
+                                           Algorithm::pairwise, Algorithm::pxn};
 inline constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
 [[nodiscard]] std::string_view name(Operation operation);  ///< "all_reduce", "alltoall"

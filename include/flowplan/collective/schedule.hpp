@@ -47,9 +47,9 @@ using FlowVisitor = std::function<void(std::span<const flow::Use>, double bytes)
 void visit_flows(const Stack& stack, const Schedule& schedule, const topology::Cluster& cluster,
                  const Members& members, const FlowVisitor& visit);
 
-/// Shows what the same flows put on links in all, some of them merged: the sums by link are those of
-/// `visit_flows`, but what it costs grows with the ranks, not with the pairs of an all-to-all. (Under
-/// `ecmp` the uplinks of an all-to-all with more than four million pairs are loaded evenly.)
+/// Shows what the same flows put on links in all, some of them merged: the sums by link are those
+/// of `visit_flows`, but what it costs grows with the ranks, not with the pairs of an all-to-all.
+/// (Under `ecmp` the uplinks of an all-to-all with more than four million pairs are loaded evenly.)
 void visit_loads(const Stack& stack, const Schedule& schedule, const topology::Cluster& cluster,
                  const Members& members, const FlowVisitor& visit);
 

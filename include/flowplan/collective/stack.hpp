@@ -60,7 +60,11 @@ struct NodeLaw {
   double port_rate;  ///< most that a ring gets out of a port, own shard aside
   double own_shard, overlap, ll_hidden;
   double p2p_extra_us, p2p_peer_us, p2p_growth_us, p2p_growth_from_bytes, p2p_growth_to_bytes;
-  double p2p_rate, p2p_own_shard;
+  double p2p_rate;
+  /// All-to-all: on top of the launch, per doubling of the ranks, while channels start (from
+  /// p2p_growth_from_bytes to ...to_bytes of a message); GB/s of a port; of the own shard; overlap.
+  double exchange_extra_us, exchange_peer_us, exchange_growth_us;
+  double exchange_rate, exchange_own_shard, exchange_overlap;
 };
 
 /// In-switch reduction.
@@ -124,6 +128,7 @@ struct Stack {
   ByProtocol wire_factor{};  ///< bytes on the wire per byte of payload
   int calibrated_min_nodes = 0, calibrated_max_nodes = 0;  ///< of the rows behind it; 0, 0: none
   std::vector<int> calibrated_per_node;                    ///< ranks a node that those rows had
+  bool all_to_all_measured = false;                        ///< between nodes, on this fabric
 };
 
 /// Errors FP033, all in one go: a figure that the set lacks, or of the wrong length or sign; a name

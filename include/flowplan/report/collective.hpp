@@ -20,7 +20,7 @@ struct CollectiveSweep {
   std::string instance;
   int nodes = 0;
   int ranks = 0;
-  std::string profile;  ///< the software stack
+  std::string profile;                  ///< the software stack
   std::vector<std::string> conditions;  ///< what differs from the cluster as built
   std::vector<CollectiveLine> lines;
 };

@@ -153,9 +153,9 @@ class Cluster {
 
   /// Appends the links from one GPU to another: through NVLink inside a domain, else over PCIe to
   /// the source's NICs, up and down the fabric as far as needed, in at the target's NICs. Nothing
-  /// from a GPU to itself. Arithmetic, no search. Where NICs have failed it goes by one of `exits()`
-  /// and one of `entries()`, picked by a hash of (from, to). Where there is no way at all, it crosses
-  /// the link that cuts it, whose capacity is 0.
+  /// from a GPU to itself. Arithmetic, no search. Where NICs have failed it goes by one of
+  /// `exits()` and one of `entries()`, picked by a hash of (from, to). Where there is no way at
+  /// all, it crosses the link that cuts it, whose capacity is 0.
   void route(GpuId from, GpuId to, std::vector<flow::LinkId>& links) const;
   /// Its parts: over PCIe and out of the node by a GPU's NICs, and in.
   void exit_route(GpuId gpu, std::vector<flow::LinkId>& links) const;
@@ -170,8 +170,8 @@ class Cluster {
   [[nodiscard]] std::vector<GpuId> exits(GpuId gpu) const;
   [[nodiscard]] std::vector<GpuId> entries(GpuId gpu) const;
 
-  /// This cluster with some links slower or failed; factors of one link multiply, with those of this
-  /// cluster too. The graph is shared, not copied.
+  /// This cluster with some links slower or failed; factors of one link multiply, with those of
+  /// this cluster too. The graph is shared, not copied.
   [[nodiscard]] Cluster degraded(std::span<const Slowdown> slowdowns) const;
   /// All links that carry less than built, by id.
   [[nodiscard]] std::span<const Slowdown> slowdowns() const;
