@@ -72,9 +72,9 @@ class Reader {
   }
 
   void check_keys(const Json& object, const std::string& at, std::span<const Key> keys) {
-    for (const auto& [name, value] : object.items()) {
-      if (std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name; }) !=
-          keys.end()) {
+    for (const auto& member : object.items()) {
+      const std::string& name = member.key();
+      if (std::any_of(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name; })) {
         continue;
       }
       std::vector<std::string> known;
