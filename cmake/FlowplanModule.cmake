@@ -47,4 +47,8 @@ function(flowplan_module_test name)
     FLOWPLAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     CATCH_CONFIG_FAST_COMPILE)
   add_test(NAME ${name} COMMAND flowplan_${name}_test)
+  # A folder of its own for temporary files: two builds' tests may run at the same time.
+  set(temporary "${CMAKE_CURRENT_BINARY_DIR}/tmp/${name}")
+  file(MAKE_DIRECTORY "${temporary}")
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "TMPDIR=${temporary}")
 endfunction()
