@@ -8,6 +8,11 @@ target_compile_options(flowplan_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns inside std::string (GCC bug 105651)
   $<$<BOOL:${FLOWPLAN_WERROR}>:-Werror>)
+if(CMAKE_UNITY_BUILD)
+  # Files compiled as one see each other's file-local names.
+  target_compile_options(flowplan_options INTERFACE
+    -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(FLOWPLAN_SANITIZE)
   target_compile_options(flowplan_options INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

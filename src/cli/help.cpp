@@ -72,7 +72,7 @@ std::string block(const Rows& rows) {
   return text;
 }
 
-std::string spelling(const Option& option) {
+std::string help_names(const Option& option) {
   std::string text;
   if (option.letter != 0) text = fmt::format("-{}, ", option.letter);
   text += fmt::format("--{}", option.name);
@@ -161,7 +161,7 @@ std::string command_help(const Command& command) {
   }
   Rows rows;
   for (const Option& option : command.options)
-    rows.emplace_back(spelling(option), about(option));
+    rows.emplace_back(help_names(option), about(option));
   rows.emplace_back("-h, --help", "Show this help.");
   text += "\nOptions\n" + block(rows);
   if (!command.examples.empty()) {
@@ -196,7 +196,7 @@ std::string reference_markdown() {
       for (const Positional& p : command.positionals)
         text += fmt::format("| `{}` | {} |\n", p.name, cell(std::string(p.about)));
       for (const Option& option : command.options)
-        text += fmt::format("| `{}` | {} |\n", cell(spelling(option)), cell(about(option)));
+        text += fmt::format("| `{}` | {} |\n", cell(help_names(option)), cell(about(option)));
     }
     if (!command.examples.empty()) {
       text += "\n```sh\n";

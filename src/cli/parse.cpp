@@ -51,7 +51,7 @@ Result<Found> find(const std::vector<std::string>& args) {
                     suggest(args[1], known)));
 }
 
-std::string spelling(const Option& option) {
+std::string parser_names(const Option& option) {
   std::string text = fmt::format("--{}", option.name);
   if (option.letter != 0) text += fmt::format(",-{}", option.letter);
   return text;
@@ -129,8 +129,8 @@ Result<Parsed> parse(const std::vector<std::string>& args) {
     const Option& option = command.options[i];
     handles.push_back(
         option.value.empty()
-            ? app.add_flag(spelling(option))
-            : app.add_option(spelling(option), values[i])->type_size(1)->expected(1)->take_all());
+            ? app.add_flag(parser_names(option))
+            : app.add_option(parser_names(option), values[i])->type_size(1)->expected(1)->take_all());
   }
   CLI::Option* help = app.add_flag("--help,-h");
   std::vector<std::string> positionals;

@@ -61,9 +61,9 @@ class NameIndex {
 };
 
 /// Reads a document that follows the schema.
-class Reader {
+class CaseReader {
  public:
-  explicit Reader(const JsonDocument& document) : document_(document) {}
+  explicit CaseReader(const JsonDocument& document) : document_(document) {}
 
   Result<Case> read() {
     const Json& root = document_.root();
@@ -394,7 +394,7 @@ Result<Case> read_flowplan_case(const JsonDocument& document, const JsonDocument
   if (Diagnostics faults = validate(document, schema); !faults.empty()) {
     return fail(std::move(faults));
   }
-  return Reader(document).read();
+  return CaseReader(document).read();
 }
 
 }  // namespace flowplan::flow

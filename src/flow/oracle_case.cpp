@@ -47,9 +47,9 @@ constexpr std::array flow_keys{Key{"id", true},      Key{"source", true},
                                Key{"start_s", true}, Key{"path", true},
                                Key{"end_s", false},  Key{"first_rate_bytes_per_s", false}};
 
-class Reader {
+class OracleReader {
  public:
-  explicit Reader(const JsonDocument& document) : document_(document) {}
+  explicit OracleReader(const JsonDocument& document) : document_(document) {}
 
   Result<Case> read() {
     const Json& root = document_.root();
@@ -254,7 +254,7 @@ class Reader {
 }  // namespace
 
 Result<Case> read_oracle_case(const JsonDocument& document) {
-  return Reader(document).read();
+  return OracleReader(document).read();
 }
 
 }  // namespace flowplan::flow

@@ -5,6 +5,8 @@
 
 #include "flowplan/base/assert.hpp"
 
+#include "real.hpp"
+
 namespace flowplan::model {
 
 namespace {
@@ -12,10 +14,6 @@ namespace {
 constexpr double wide = 2.0;  // bytes of a bf16 or fp16 element
 constexpr double fp32_bytes = 4.0;
 constexpr double mask_byte = 1.0;  // bytes of an element of a dropout mask
-
-double real(std::int64_t n) {
-  return static_cast<double>(n);
-}
 
 /// Bytes of one token in one layer, not yet divided among ranks.
 struct TokenBytes {

@@ -4,16 +4,14 @@
 
 #include "flowplan/base/assert.hpp"
 
+#include "real.hpp"
+
 namespace flowplan::model {
 
 namespace {
 
 constexpr double backward_and_forward = 3.0;  // backward is two GEMMs for each of the forward
 constexpr double multiply_add = 2.0;
-
-double real(std::int64_t n) {
-  return static_cast<double>(n);
-}
 
 /// Width of a head's query and key, and of its value.
 double query_dim(const Transformer& m) {

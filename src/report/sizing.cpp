@@ -159,7 +159,7 @@ bool same(const training::StageMemory& a, const training::StageMemory& b) {
          a.activations == b.activations && a.logits == b.logits && a.workspace == b.workspace;
 }
 
-Section memory(const Answer& answer) {
+Section memory_section(const Answer& answer) {
   Section section{"Memory of one GPU, GiB",
                   {},
                   Table{{{"stage", false},
@@ -310,7 +310,7 @@ Document sizing(const Answer& answer) {
     sections.push_back(std::move(warnings));
   }
   if (answer.feasible()) sections.push_back(step(answer));
-  sections.push_back(memory(answer));
+  sections.push_back(memory_section(answer));
   if (answer.feasible()) {
     sections.push_back(tiers(answer));
     sections.push_back(fabric(answer));

@@ -91,7 +91,7 @@ Json speeds(const Answer& answer) {
   return json;
 }
 
-Json memory(const Answer& answer) {
+Json memory_rows(const Answer& answer) {
   const training::Iteration& iteration = answer.iteration;
   Json stages = Json::array();
   double peak = 0.0;
@@ -177,7 +177,7 @@ std::string sizing_json(const Answer& answer) {
   json["cluster"] = cluster(answer);
   json["workload"] = workload(answer);
   if (answer.feasible()) json["training"] = speeds(answer);
-  json["memory"] = memory(answer);
+  json["memory"] = memory_rows(answer);
   if (answer.feasible()) json["budget"] = budget(answer);
   json["band"] = {{"low", estimate.band.low},
                   {"high", estimate.band.high},

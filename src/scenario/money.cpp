@@ -6,7 +6,6 @@ namespace flowplan::scenario {
 
 namespace {
 
-constexpr double seconds_per_day = 86400.0;
 constexpr double seconds_per_hour = 3600.0;
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/scenario/money.hpp"
 #include "flowplan/scenario/resolve.hpp"
 #include "places.hpp"
 #include "trace.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 /// Ratios that the report always shows, because AWS publishes none.
 constexpr double shown_oversubscriptions[] = {1.0, 2.0};
-constexpr double seconds_per_day = 86400.0;
 /// How far more_machines looks: times as many.
 constexpr int most_machines = 64;
 

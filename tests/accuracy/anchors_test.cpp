@@ -14,6 +14,8 @@
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/base/csv_table.hpp"
 
+namespace anchors_test {
+
 using namespace flowplan;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("no anchor leaves its tolerance") {
     }
   }
 }
+
+}  // namespace anchors_test

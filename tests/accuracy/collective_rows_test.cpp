@@ -7,6 +7,8 @@
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/base/csv_table.hpp"
 
+namespace collective_rows_test {
+
 using namespace flowplan;
 using accuracy::Row;
 
@@ -165,3 +167,5 @@ TEST_CASE("rows that cannot be predicted say why") {
   CHECK_THAT(why("a,all_reduce,H100,p5.48xlarge,2,16,EFA,1048576,,,,2.28,,s,"),
              Catch::Contains("neither a time nor a bus bandwidth"));
 }
+
+}  // namespace collective_rows_test

@@ -5,6 +5,8 @@
 
 #include "flowplan/accuracy/validate.hpp"
 
+namespace training_rows_test {
+
 using namespace flowplan;
 using namespace flowplan::accuracy;
 
@@ -126,3 +128,5 @@ TEST_CASE("a virtual pipeline that is not stated is said to be assumed") {
   REQUIRE(row.predicted);
   CHECK(value_of(row, "layout") == "assumed: vp 1");
 }
+
+}  // namespace training_rows_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace validate_test {
+
 using namespace flowplan;
 using accuracy::Row;
 
@@ -60,3 +62,5 @@ TEST_CASE("a table that no format knows is refused with the known headers") {
   CHECK(report.error()[0].hint.find("training") != std::string::npos);
   std::filesystem::remove(path);
 }
+
+}  // namespace validate_test

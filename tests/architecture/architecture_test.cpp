@@ -13,6 +13,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace architecture_test {
+
 namespace {
 
 // In the order of docs/architecture.md: a module uses only those above it.
@@ -300,3 +302,5 @@ TEST_CASE("a file is too long from one line past the limit on") {
   CHECK(violations({{"tests/flow/flow_test.cpp", over}}) ==
         Violations{"tests/flow/flow_test.cpp is too long: 601 lines"});
 }
+
+}  // namespace architecture_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace csv_table_test {
+
 using namespace flowplan;
 
 TEST_CASE("quoted cells, commas and line ends are read as RFC 4180 says") {
@@ -31,3 +33,5 @@ TEST_CASE("rows of another width and empty texts are refused with their line") {
   CHECK_FALSE(CsvTable::parse("", "t.csv"));
   CHECK_FALSE(CsvTable::parse("a\n\"open\n", "t.csv"));
 }
+
+}  // namespace csv_table_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace diagnostic_test {
+
 using namespace flowplan;
 
 TEST_CASE("a diagnostic reads like a compiler's") {
@@ -56,3 +58,5 @@ TEST_CASE("the nearest name is found and a far one is not") {
   CHECK(suggest("banana", names) == "known: p4d.24xlarge, p5.48xlarge, p5en.48xlarge");
   CHECK(suggest("x", {}) == "");
 }
+
+}  // namespace diagnostic_test

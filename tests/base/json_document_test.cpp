@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace json_document_test {
+
 using namespace flowplan;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("replacing the value keeps the places of the text") {
   CHECK(changed.place("/a").line == 2);
   CHECK(changed.place("/b").line == 1);
 }
+
+}  // namespace json_document_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace json_schema_test {
+
 using namespace flowplan;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("all faults of a document come at once, in the order of the text") {
   CHECK(found[4].code == Code::unknown_key);
   CHECK(found[4].place.pointer == "/list/1/gpus");
 }
+
+}  // namespace json_schema_test

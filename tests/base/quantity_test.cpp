@@ -4,6 +4,8 @@
 
 #include "flowplan/base/parse_quantity.hpp"
 
+namespace quantity_test {
+
 using namespace flowplan;
 
 TEST_CASE("bits, bytes, decimal and binary units convert once") {
@@ -35,3 +37,5 @@ TEST_CASE("sizes as people type them are read strictly") {
   CHECK_FALSE(parse_count("0"));
   CHECK_FALSE(parse_nccl_size("16GB"));
 }
+
+}  // namespace quantity_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_file_test {
+
 using namespace flowplan;
 namespace fs = std::filesystem;
 
@@ -26,3 +28,5 @@ TEST_CASE("a file that cannot be read says why") {
   CHECK(read_text(FLOWPLAN_SOURCE_DIR "/LICENSE", 10).error().at(0).code == Code::file_too_large);
   CHECK_FALSE(write_text("/nonexistent/x", "t"));
 }
+
+}  // namespace text_file_test

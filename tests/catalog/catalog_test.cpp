@@ -5,7 +5,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::catalog_test {
 
 namespace {
 
@@ -155,4 +155,4 @@ TEST_CASE("faults of a catalog's own files are all reported with their places") 
   CHECK_THAT(report, Catch::Contains("purchase.json") && Catch::Contains("prices.csv"));
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::catalog_test

@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::compare_test {
 
 namespace {
 
@@ -99,4 +99,4 @@ TEST_CASE("an ambiguous instance that is also a GPU shows the GPU") {
   CHECK(sheet(our_catalog(), "H100")->kind == "gpu");
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::compare_test

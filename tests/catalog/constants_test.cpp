@@ -2,7 +2,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::constants_test {
 
 TEST_CASE("a set finds its values by name and keeps the last of equals") {
   const Constants set(
@@ -97,4 +97,4 @@ TEST_CASE("values that are not numbers are refused with their place") {
   CHECK(catalog.error().front().place.line == 4);
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::constants_test

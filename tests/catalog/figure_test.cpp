@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::figure_test {
 
 TEST_CASE("a figure's name carries its unit") {
   const auto unit = [](const char* name) { return std::string(unit_of(name)); };
@@ -33,4 +33,4 @@ TEST_CASE("a fact that is not listed is not known") {
   CHECK(find(facts, "b") == nullptr);
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::figure_test

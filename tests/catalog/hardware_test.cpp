@@ -5,7 +5,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::hardware_test {
 
 using model::Precision;
 
@@ -160,4 +160,4 @@ TEST_CASE("instance types sold in UltraServers only name ones that exist") {
   }
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::hardware_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::names_test {
 
 TEST_CASE("case and punctuation do not matter in a name") {
   CHECK(name_key("Llama-3.1-70B") == "llama3170b");
@@ -32,4 +32,4 @@ TEST_CASE("an id wins over an alias and a later alias over an earlier one") {
   CHECK(names.resolve("zzz").error().front().code == Code::unknown_name);
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::names_test

@@ -1,7 +1,7 @@
 #include "flowplan/base/json_schema.hpp"
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::overlay_test {
 
 TEST_CASE("an overlay changes the figures that it gives and keeps the others") {
   const auto catalog = with_overlay(R"({
@@ -167,4 +167,4 @@ TEST_CASE("the catalog's own files follow the published schemas") {
   }
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::overlay_test

@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::prices_test {
 
 TEST_CASE("a price holds in its region, its Local Zones' region and the regions that it lists") {
   CHECK(price_applies("us-east-1", "us-east-1"));
@@ -91,4 +91,4 @@ TEST_CASE("a price table with missing columns or bad numbers is refused with the
   CHECK(numbers.error()[1].place.line == 4);
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::prices_test

@@ -2,7 +2,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::purchase_test {
 
 namespace {
 
@@ -67,4 +67,4 @@ TEST_CASE("each priced purchase model is one that sells the instance") {
   }
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::purchase_test

@@ -2,7 +2,7 @@
 
 #include "support.hpp"
 
-namespace flowplan::catalog {
+namespace flowplan::catalog::usable_test {
 
 TEST_CASE("GB300 can be planned within one UltraServer and is refused beyond with the reason") {
   const Instance& gb300 = instance("u-p6e-gb300x72");
@@ -40,4 +40,4 @@ TEST_CASE("what an entry lists as unknown is what it does not know") {
   }
 }
 
-}  // namespace flowplan::catalog
+}  // namespace flowplan::catalog::usable_test

@@ -7,6 +7,8 @@
 
 #include "program.hpp"
 
+namespace bad_input_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -194,3 +196,5 @@ TEST_CASE("a broken overlay is refused with its place") {
   CHECK(ran.code == 3);
   CHECK(contains(ran.err, "overlay.json:2:"));
 }
+
+}  // namespace bad_input_test

@@ -7,6 +7,8 @@
 
 #include "program.hpp"
 
+namespace collective_test {
+
 namespace {
 
 nlohmann::json outcome(std::vector<std::string> args) {
@@ -85,3 +87,5 @@ TEST_CASE("--timing reports each phase beside the result") {
     CHECK(contains(ran.err, phase));
   CHECK_FALSE(contains(ran.out, "timing"));
 }
+
+}  // namespace collective_test

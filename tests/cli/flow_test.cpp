@@ -7,6 +7,8 @@
 
 #include "program.hpp"
 
+namespace flow_test {
+
 namespace {
 
 using nlohmann::json;
@@ -116,3 +118,5 @@ TEST_CASE("what does not go together is refused") {
   refused({"--generate", "torus:4", "--seed", "-1"}, "FP090", "a whole number is needed");
   refused({"--generate", "torus:4", "--group", "3"}, "FP053", "in groups of 3");
 }
+
+}  // namespace flow_test

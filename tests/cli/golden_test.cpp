@@ -9,6 +9,8 @@
 
 #include "program.hpp"
 
+namespace golden_test {
+
 namespace {
 
 struct Golden {
@@ -95,3 +97,5 @@ TEST_CASE("outputs are the accepted ones") {
     }
   }
 }
+
+}  // namespace golden_test

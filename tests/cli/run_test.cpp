@@ -12,6 +12,8 @@
 #include "flowplan/base/json_schema.hpp"
 #include "program.hpp"
 
+namespace run_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -226,3 +228,5 @@ TEST_CASE("more ranks than GPUs are refused") {
   CHECK(ran.code == 3);
   CHECK(contains(ran.err, "FP061"));
 }
+
+}  // namespace run_test

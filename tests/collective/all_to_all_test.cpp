@@ -7,7 +7,7 @@
 #include "flowplan/collective/schedule.hpp"
 #include "flowplan/topology/placement.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::all_to_all_test {
 namespace {
 
 using topology::GpuId;
@@ -205,4 +205,4 @@ TEST_CASE("the law of all-to-all, by hand") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::all_to_all_test

@@ -5,7 +5,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::collective_test {
 namespace {
 
 using topology::GpuId;
@@ -235,4 +235,4 @@ TEST_CASE("a profile can be given") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::collective_test

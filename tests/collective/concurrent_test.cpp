@@ -10,7 +10,7 @@
 #include "flowplan/flow/simulate.hpp"
 #include "flowplan/topology/degradation.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::concurrent_test {
 namespace {
 
 using topology::GpuId;
@@ -168,4 +168,4 @@ TEST_CASE("collectives of 100,000 GPUs fold to a few classes") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::concurrent_test

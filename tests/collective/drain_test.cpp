@@ -7,7 +7,7 @@
 #include "flowplan/collective/tuner.hpp"
 #include "flowplan/flow/max_min.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::drain_test {
 namespace {
 
 TEST_CASE("the drain time is what the max-min solver says of the slowest flow") {
@@ -91,4 +91,4 @@ TEST_CASE("tiers come with their busiest link and all that the class carries") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::drain_test

@@ -5,7 +5,7 @@
 #include "fixture.hpp"
 #include "flowplan/collective/tuner.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::law_test {
 namespace {
 
 constexpr double kib = 1024.0;
@@ -131,4 +131,4 @@ TEST_CASE("every law grows with the transfer and is never below it or the latenc
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::law_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::collective {
+namespace flowplan::collective::operation_test {
 namespace {
 
 TEST_CASE("bus factors are those of nccl-tests") {
@@ -40,4 +40,4 @@ TEST_CASE("every name finds its own value again") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::operation_test

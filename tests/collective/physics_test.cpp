@@ -8,7 +8,7 @@
 #include "flowplan/collective/law.hpp"
 #include "flowplan/collective/schedule.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::physics_test {
 namespace {
 
 /// Clusters with their stacks, each built once.
@@ -155,4 +155,4 @@ TEST_CASE("more contention never helps") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::physics_test

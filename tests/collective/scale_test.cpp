@@ -6,7 +6,7 @@
 #include "flowplan/topology/degradation.hpp"
 #include "flowplan/topology/placement.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::scale_test {
 namespace {
 
 using topology::GpuId;
@@ -131,4 +131,4 @@ TEST_CASE("over a 2:1 fabric scattered nodes pay for the uplinks, neighbours do 
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::scale_test

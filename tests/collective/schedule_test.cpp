@@ -4,7 +4,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::schedule_test {
 namespace {
 
 using topology::GpuId;
@@ -162,4 +162,4 @@ TEST_CASE("nodes with different numbers of ranks still carry the ring's whole vo
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::schedule_test

@@ -2,7 +2,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::shape_test {
 namespace {
 
 using topology::GpuId;
@@ -46,4 +46,4 @@ TEST_CASE("groups that cannot run are refused") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::shape_test

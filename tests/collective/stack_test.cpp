@@ -2,7 +2,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::stack_test {
 namespace {
 
 /// A shipped set with entries taken out or put in.
@@ -109,4 +109,4 @@ TEST_CASE("a tuner's rows are in order of nodes, their switches in order of size
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::stack_test

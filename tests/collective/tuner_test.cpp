@@ -5,7 +5,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::tuner_test {
 namespace {
 
 constexpr bool with_nvls = true;
@@ -224,4 +224,4 @@ TEST_CASE("small sizes use fewer channels") {
 }
 
 }  // namespace
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::tuner_test

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace gemm_test {
+
 using namespace flowplan;
 using namespace flowplan::compute;
 
@@ -101,3 +103,5 @@ TEST_CASE("no GEMM is faster than its peak, and more of anything is never faster
     CHECK(gemm_time({2 * shape.m, shape.n, shape.k}, rates, all_tiles()).time >= time);
   }
 }
+
+}  // namespace gemm_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace kernels_test {
+
 using namespace flowplan;
 using namespace flowplan::compute;
 using model::Precision;
@@ -122,3 +124,5 @@ TEST_CASE("a GPU whose peak is unknown is refused by the figure's name") {
   CHECK(kernels.error()[0].message.find("hbm_gbytes_per_s") != std::string::npos);
   CHECK(kernels.error()[1].message.find("dense_tflops.bf16") != std::string::npos);
 }
+
+}  // namespace kernels_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace estimate_test {
+
 using namespace flowplan;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("an estimate gives back the metrics put into it") {
   CHECK(*estimate.value("training.mfu") == 0.4);
   CHECK(estimate.value("training.days") == nullptr);
 }
+
+}  // namespace estimate_test

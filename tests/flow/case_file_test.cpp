@@ -7,6 +7,8 @@
 #include "case_schema.hpp"
 #include "flowplan/flow/simulate.hpp"
 
+namespace case_file_test {
+
 using namespace flowplan;
 using namespace flowplan::flow;
 
@@ -64,7 +66,7 @@ TEST_CASE("a case is read with its names") {
   CHECK(result->flow_source == std::vector<std::uint32_t>{0, 1});
   CHECK(result->flow_target == std::vector<std::uint32_t>{2, 2});
   CHECK(result->flows.bytes == std::vector<double>{5.0, 0.0});
-  CHECK(result->flows.start_s == std::vector<double>{0.5, 0.0});
+  CHECK(result->flows.start_s.list() == std::vector<double>{0.5, 0.0});
   CHECK(result->flows.first_use == std::vector<std::uint32_t>{0, 2, 3});
   CHECK(result->flows.link == std::vector<LinkId>{LinkId{0}, LinkId{1}, LinkId{1}});
 }
@@ -213,3 +215,5 @@ TEST_CASE("all faults are reported in one go, up to a limit") {
   REQUIRE_FALSE(many);
   CHECK(many.error().size() == 50);
 }
+
+}  // namespace case_file_test

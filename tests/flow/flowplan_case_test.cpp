@@ -4,6 +4,8 @@
 #include "flowplan/flow/case_file.hpp"
 #include "flowplan/flow/replay.hpp"
 
+namespace flowplan_case_test {
+
 using namespace flowplan;
 using namespace flowplan::flow;
 
@@ -81,10 +83,10 @@ TEST_CASE("a flow has an amount, a start, a cap, a weight and coefficients") {
   CHECK(c.flow_name(0) == "7");
   CHECK(c.flow_name(1) == "1");
   CHECK(c.flows.bytes == std::vector<double>{2e9, 5, 5});
-  CHECK(c.flows.start_s == std::vector<double>{0.5, 0, 0});
-  CHECK(c.flows.cap_per_s == std::vector<double>{0.5e9, unlimited, 5});
-  CHECK(c.flows.weight == std::vector<double>{3, 1, 1});
-  CHECK(c.flows.coefficient == std::vector<double>{2, 1});
+  CHECK(c.flows.start_s.list() == std::vector<double>{0.5, 0, 0});
+  CHECK(c.flows.cap_per_s.list() == std::vector<double>{0.5e9, unlimited, 5});
+  CHECK(c.flows.weight.list() == std::vector<double>{3, 1, 1});
+  CHECK(c.flows.coefficient.list() == std::vector<double>{2, 1});
   CHECK(c.flows.first_use == std::vector<std::uint32_t>{0, 1, 2, 2});
   // 2e9 bytes; twice the rate on 0.5e9 is 0.25e9, under the cap: 8 s after 0.5 s.
   CHECK(replay(c)->flows.end_s[0] == Approx(8.5));
@@ -238,3 +240,5 @@ TEST_CASE("the first rates are checked") {
     {"source": "a", "target": "b", "gbytes": 1, "start_s": 3}])");
   CHECK_FALSE(refute_first_rates(c, *replay(c)));
 }
+
+}  // namespace flowplan_case_test

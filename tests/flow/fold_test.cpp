@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include "cluster_case.hpp"
+#include "flow_sets.hpp"
 #include "random_case.hpp"
+
+namespace fold_test {
 
 using namespace flowplan::flow;
 
@@ -13,7 +16,7 @@ using Extras = CaseGenerator::Extras;
 using Outcome = FoldSummary::Outcome;
 
 /// What folding may change: an order of rounding. The promise to users is 1e-9.
-constexpr double rounding = 1e-11;
+constexpr double refolded = 1e-11;
 
 constexpr FlowSpec one_gigabyte{.bytes = 1e9};
 
@@ -38,16 +41,12 @@ RandomCase lifted(CaseGenerator& generator, const RandomCase& base, std::uint32_
   for (const std::uint32_t i : flow_order) {
     const auto f = static_cast<std::uint32_t>(i % base.flows.size());
     const auto copy = static_cast<std::uint32_t>(i / base.flows.size());
-    std::vector<Use> uses;
-    for (std::uint32_t u = base.flows.first_use[f]; u < base.flows.first_use[f + 1]; ++u) {
-      const std::uint32_t to = (copy + shift[u]) % copies;
-      const auto link = static_cast<std::uint32_t>(index(base.flows.link[u]));
-      uses.push_back({LinkId{link_order[to * links + link]}, base.flows.coefficient[u]});
-    }
-    lift.flows.add(uses, {.bytes = base.flows.bytes[f],
-                          .start_s = base.flows.start_s[f],
-                          .cap_per_s = base.flows.cap_per_s[f],
-                          .weight = base.flows.weight[f]});
+    std::uint32_t u = base.flows.first_use[f];
+    const auto crossed_over = [&](std::size_t link) {
+      const std::uint32_t to = (copy + shift[u++]) % copies;
+      return link_order[to * links + link];
+    };
+    lift.flows.add(renumbered(base.flows.uses(f), crossed_over), base.flows.spec(f));
   }
   return lift;
 }
@@ -65,16 +64,16 @@ void require_held(const RandomCase& c, const Allocation& allocation) {
   for (std::size_t f = 0; f < c.flows.size(); ++f) {
     const LinkId holder = allocation.bottleneck[f];
     if (holder == no_link) {
-      REQUIRE(allocation.rate[f] == Approx(c.flows.cap_per_s[f]).epsilon(rounding));
+      REQUIRE(allocation.rate[f] == Approx(c.flows.cap_per_s[f]).epsilon(refolded));
       continue;
     }
     const auto path =
         std::span(c.flows.link)
             .subspan(c.flows.first_use[f], c.flows.first_use[f + 1] - c.flows.first_use[f]);
     REQUIRE(std::find(path.begin(), path.end(), holder) != path.end());
-    REQUIRE(load[index(holder)] == Approx(c.network.capacity[index(holder)]).epsilon(rounding));
+    REQUIRE(load[index(holder)] == Approx(c.network.capacity[index(holder)]).epsilon(refolded));
     REQUIRE(allocation.rate[f] / c.flows.weight[f] ==
-            Approx(fastest[index(holder)]).epsilon(rounding));
+            Approx(fastest[index(holder)]).epsilon(refolded));
   }
 }
 
@@ -84,14 +83,14 @@ FoldSummary require_same(const RandomCase& c) {
   const Allocation folded = solve(c.network, c.flows, Folding::automatic, &summary);
   const Allocation plain = solve(c.network, c.flows, Folding::off);
   REQUIRE(refute(c.network, c.flows, folded.rate) == std::nullopt);
-  REQUIRE(difference(folded.rate, plain.rate) < rounding);
+  REQUIRE(difference(folded.rate, plain.rate) < refolded);
   require_held(c, folded);
 
   const Completion run = simulate(c.network, c.flows, Folding::automatic, &summary);
   const Completion plain_run = simulate(c.network, c.flows, Folding::off);
-  REQUIRE(difference(run.end_s, plain_run.end_s) < rounding);
-  REQUIRE(difference(run.link_amount, plain_run.link_amount) < rounding);
-  REQUIRE(run.makespan_s == Approx(plain_run.makespan_s).epsilon(rounding));
+  REQUIRE(difference(run.end_s, plain_run.end_s) < refolded);
+  REQUIRE(difference(run.link_amount, plain_run.link_amount) < refolded);
+  REQUIRE(run.makespan_s == Approx(plain_run.makespan_s).epsilon(refolded));
   for (std::size_t f = 0; f < c.flows.size(); ++f) {
     const std::span path =
         std::span(c.flows.link)
@@ -106,19 +105,49 @@ FoldSummary require_same(const Listed& listed) {
   return require_same(RandomCase{listed.network, listed.flows});
 }
 
+FoldSummary require_same(const Network& network, const TaskGraph& graph) {
+  FoldSummary summary;
+  const auto run = simulate(network, graph, Folding::automatic, &summary);
+  const auto plain = simulate(network, graph, Folding::off);
+  REQUIRE(run);
+  REQUIRE(plain);
+  REQUIRE(difference(run->start_s, plain->start_s) < refolded);
+  REQUIRE(difference(run->end_s, plain->end_s) < refolded);
+  REQUIRE(difference(run->flow_end_s, plain->flow_end_s) < refolded);
+  REQUIRE(difference(run->link_amount, plain->link_amount) < refolded);
+  REQUIRE(run->makespan_s == Approx(plain->makespan_s).epsilon(refolded));
+  return summary;
+}
+
+/// Collectives that overlap, wait for each other and repeat. A tree tells all nodes apart.
+TaskGraph training_step(const Cluster& cluster, bool with_tree) {
+  TaskGraph graph;
+  const auto add = [&](const char* name, const Listed& listed, double delay_s,
+                       const std::vector<TaskId>& after, std::uint32_t repeat) {
+    for (std::uint32_t f = 0; f < listed.flows.size(); ++f)
+      graph.flows.add(listed.flows.uses(f), listed.flows.spec(f));
+    return graph.add(name, delay_s, after, repeat);
+  };
+  const auto gigabytes = [](double n) { return FlowSpec{.bytes = n * 1e9}; };
+  const TaskId steps =
+      add("ring", list_pairs(cluster, ring(cluster), gigabytes(0.25)), 0.001, {}, 3);
+  const TaskId nvls = add("nvls", list_nvls(cluster, gigabytes(2.0)), 0.0, {}, 2);
+  const TaskId rails =
+      add("rails", list_pairs(cluster, rail_groups(cluster, 4), gigabytes(0.5)), 0.0, {steps}, 1);
+  if (with_tree) {
+    add("tree", list_pairs(cluster, double_tree(cluster), gigabytes(1.0)), 0.002, {nvls}, 2);
+  }
+  add("all-to-all", list_all_to_all(cluster, gigabytes(0.01)), 0.0, {nvls, rails}, 1);
+  return graph;
+}
+
 /// The flows of a case as the tasks of a graph: up to three flows a task, each of which waits for
 /// some of those before it.
 TaskGraph as_tasks(CaseGenerator& generator, const FlowSet& flows) {
   TaskGraph graph;
   for (std::uint32_t f = 0; f < flows.size();) {
     for (std::size_t n = generator.one_of(1, 24); n > 0 && f < flows.size(); --n, ++f) {
-      std::vector<Use> uses;
-      for (std::uint32_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u)
-        uses.push_back({flows.link[u], flows.coefficient[u]});
-      graph.flows.add(uses, {.bytes = flows.bytes[f],
-                             .start_s = flows.start_s[f],
-                             .cap_per_s = flows.cap_per_s[f],
-                             .weight = flows.weight[f]});
+      graph.flows.add(flows.uses(f), flows.spec(f));
     }
     std::vector<TaskId> after;
     for (std::uint32_t t = 0; t < graph.tasks.size(); ++t) {
@@ -162,7 +191,7 @@ TEST_CASE("a slow link, a late start or an odd flow is felt, folded or not") {
         c.network.capacity[generator.one_of(0, c.network.size() - 1)] *= 0.5;
         break;
       case 1:
-        c.flows.start_s[f] += 0.25;
+        c.flows.start_s.set(f, c.flows.start_s[f] + 0.25);
         break;
       case 2:
         c.flows.bytes[f] = 3.0 * c.flows.bytes[f] + 1.0;
@@ -185,6 +214,30 @@ TEST_CASE("collectives on clusters come out the same, folded or not") {
     }
   }
   require_same(list_all_to_all(contiguous(7, 3, 3, 2), one_gigabyte));
+}
+
+TEST_CASE("collectives that overlap, wait and repeat come out the same, folded or not") {
+  const Cluster as_built = contiguous(16, 4, 4, 2);
+  Cluster slow = as_built;
+  slow.slow_nic = {5, 1};
+  const Cluster scattered_nodes = scattered(as_built, 9);
+  int folded = 0;
+  const auto makespan = [&folded](const Cluster& cluster, bool with_tree) {
+    const Network network = list_nvls(cluster, one_gigabyte).network;
+    const TaskGraph graph = training_step(cluster, with_tree);
+    const FoldSummary summary = require_same(network, graph);
+    folded += summary.flow_classes > 0 ? 1 : 0;
+    const auto run = simulate(network, graph);
+    REQUIRE(run);
+    CHECK(run->events > graph.tasks.size());
+    return run->makespan_s;
+  };
+  const double usual_s = makespan(as_built, false);
+  CHECK(makespan(slow, false) > 1.01 * usual_s);
+  for (const bool with_tree : {false, true})
+    makespan(scattered_nodes, with_tree);
+  CHECK(makespan(slow, true) > 1.01 * makespan(as_built, true));
+  CHECK(folded == 6);
 }
 
 TEST_CASE("a ring in one leaf is one class") {
@@ -251,7 +304,7 @@ TEST_CASE("a long chain is given up, not refined link by link") {
   const Network network{std::vector<double>(size, 1.0)};
   const Completion run = simulate(network, flows, Folding::automatic, &summary);
   CHECK(summary.rounds <= most_rounds);
-  CHECK(difference(run.end_s, simulate(network, flows).end_s) < rounding);
+  CHECK(difference(run.end_s, simulate(network, flows).end_s) < refolded);
 }
 
 TEST_CASE("an empty set and a single flow run as they are") {
@@ -273,26 +326,12 @@ TEST_CASE("flows fold within their tasks, in random graphs of symmetric flows") 
     c.network = base.network;
     for (std::uint32_t f = 0; f < base.flows.size(); ++f) {
       for (std::size_t copy = generator.one_of(1, 8); copy > 0; --copy) {
-        std::vector<Use> uses;
-        for (std::uint32_t u = base.flows.first_use[f]; u < base.flows.first_use[f + 1]; ++u)
-          uses.push_back({base.flows.link[u], base.flows.coefficient[u]});
-        c.flows.add(uses, {.bytes = base.flows.bytes[f],
-                           .start_s = base.flows.start_s[f],
-                           .cap_per_s = base.flows.cap_per_s[f],
-                           .weight = base.flows.weight[f]});
+        c.flows.add(base.flows.uses(f), base.flows.spec(f));
       }
     }
+    if (i % 3 == 0) c.network.capacity[generator.one_of(0, c.network.size() - 1)] *= 0.5;
     const TaskGraph graph = as_tasks(generator, c.flows);
-    FoldSummary summary;
-    const auto run = simulate(c.network, graph, Folding::automatic, &summary);
-    const auto plain = simulate(c.network, graph, Folding::off);
-    REQUIRE(run);
-    REQUIRE(plain);
-    REQUIRE(difference(run->start_s, plain->start_s) < rounding);
-    REQUIRE(difference(run->end_s, plain->end_s) < rounding);
-    REQUIRE(difference(run->link_amount, plain->link_amount) < rounding);
-    REQUIRE(run->makespan_s == Approx(plain->makespan_s).epsilon(rounding));
-    folded += summary.flow_classes > 0 ? 1 : 0;
+    folded += require_same(c.network, graph).flow_classes > 0 ? 1 : 0;
   }
   CHECK(folded > 250);
 }
@@ -317,3 +356,5 @@ TEST_CASE("tasks without flows and unsound graphs are as they are without foldin
   REQUIRE_FALSE(refused);
   CHECK(refused.error().front().code == flowplan::Code::task_cycle);
 }
+
+}  // namespace fold_test

@@ -10,6 +10,8 @@
 #include "flowplan/flow/recipe.hpp"
 #include "flowplan/flow/simulate.hpp"
 
+namespace generate_test {
+
 using namespace flowplan;
 using namespace flowplan::flow;
 
@@ -209,7 +211,7 @@ TEST_CASE("sizes and starts are random by the seed alone") {
                         .spread_s = 2.0};
   const Case a = made("fat-tree:64", traffic), b = made("fat-tree:64", traffic);
   CHECK(a.flows.bytes == b.flows.bytes);
-  CHECK(a.flows.start_s == b.flows.start_s);
+  CHECK(a.flows.start_s.list() == b.flows.start_s.list());
   double sum = 0.0;
   for (const double bytes : a.flows.bytes) {
     REQUIRE(bytes == static_cast<double>(static_cast<std::uint64_t>(bytes)));
@@ -219,7 +221,8 @@ TEST_CASE("sizes and starts are random by the seed alone") {
   }
   // The mean of 4,032 has a deviation of 577 / sqrt(4032) = 9.
   CHECK(sum / 4032 == Approx(1000).margin(40));
-  CHECK(*std::max_element(a.flows.start_s.begin(), a.flows.start_s.end()) < 2.0);
+  const std::vector<double> starts = a.flows.start_s.list();
+  CHECK(*std::max_element(starts.begin(), starts.end()) < 2.0);
   Traffic other = traffic;
   other.seed = 8;
   CHECK(made("fat-tree:64", other).flows.bytes != a.flows.bytes);
@@ -270,3 +273,5 @@ TEST_CASE("recipes that do not work say why") {
   // A ring of 4 million hosts: a million links a path.
   CHECK(fault(Torus{{4000000}}, {}) == "the flows' paths are too long together");
 }
+
+}  // namespace generate_test

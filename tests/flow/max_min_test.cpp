@@ -2,24 +2,17 @@
 
 #include <catch2/catch.hpp>
 
+#include "flow_sets.hpp"
 #include "random_case.hpp"
 #include "textbook.hpp"
+
+namespace max_min_test {
 
 using namespace flowplan::flow;
 
 namespace {
 
-constexpr double tight = 1e-12;
-/// What is left of double against long double; the worst of a million random cases was 4e-14.
-constexpr double rounding = 1e-13;
 using Extras = CaseGenerator::Extras;
-
-std::vector<Use> path(std::initializer_list<std::uint32_t> links) {
-  std::vector<Use> uses;
-  for (const std::uint32_t l : links)
-    uses.push_back({LinkId{l}});
-  return uses;
-}
 
 void require_rates(const Allocation& allocation, const std::vector<double>& expected) {
   REQUIRE(allocation.rate.size() == expected.size());
@@ -213,12 +206,8 @@ TEST_CASE("renumbering links and flows changes no rate") {
     Network mirrored{{network.capacity.rbegin(), network.capacity.rend()}};
     FlowSet reversed;
     for (std::size_t f = flows.size(); f-- > 0;) {
-      std::vector<Use> uses;
-      for (std::size_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-        const std::size_t l = network.size() - 1 - index(flows.link[u]);
-        uses.push_back({LinkId{static_cast<std::uint32_t>(l)}, flows.coefficient[u]});
-      }
-      reversed.add(uses, {.cap_per_s = flows.cap_per_s[f], .weight = flows.weight[f]});
+      const auto mirror = [&, last = network.size() - 1](std::size_t l) { return last - l; };
+      reversed.add(renumbered(flows.uses(f), mirror), flows.spec(f));
     }
     std::vector<double> rate = solve(mirrored, reversed).rate;
     std::reverse(rate.begin(), rate.end());
@@ -234,14 +223,10 @@ TEST_CASE("a flow split into two of half the weight and cap runs at the same rat
     const std::size_t split = next_case.one_of(0, flows.size() - 1);
     FlowSet halves;
     for (std::size_t f = 0; f < flows.size(); ++f) {
-      std::vector<Use> uses;
-      for (std::size_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-        uses.push_back({flows.link[u], flows.coefficient[u]});
-      }
       const double part = f == split ? 0.5 : 1.0;
       const FlowSpec spec{.cap_per_s = flows.cap_per_s[f] * part, .weight = flows.weight[f] * part};
-      halves.add(uses, spec);
-      if (f == split) halves.add(uses, spec);
+      halves.add(flows.uses(f), spec);
+      if (f == split) halves.add(flows.uses(f), spec);
     }
     std::vector<double> rate = solve(network, halves).rate;
     rate[split] += rate[split + 1];
@@ -250,3 +235,5 @@ TEST_CASE("a flow split into two of half the weight and cap runs at the same rat
     REQUIRE(difference(solve(network, flows).rate, rate) <= tight);
   }
 }
+
+}  // namespace max_min_test

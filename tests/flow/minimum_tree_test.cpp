@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace minimum_tree_test {
+
 using flowplan::flow::MinimumTree;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("the minimum is right after every change, at once or deferred") {
     }
   }
 }
+
+}  // namespace minimum_tree_test

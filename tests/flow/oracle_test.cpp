@@ -8,6 +8,8 @@
 #include "flowplan/flow/simulate.hpp"
 #include "random_case.hpp"
 
+namespace oracle_test {
+
 using namespace flowplan;
 using namespace flowplan::flow;
 
@@ -92,3 +94,5 @@ TEST_CASE("an equal all-to-all over a full fat tree ends at once, when the host 
   CHECK(completion.events == 1);
   CHECK(difference(completion.end_s, std::vector<double>(hosts * (hosts - 1), 0.126)) <= 1e-12);
 }
+
+}  // namespace oracle_test

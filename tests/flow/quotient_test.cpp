@@ -3,14 +3,15 @@
 #include <catch2/catch.hpp>
 
 #include "cluster_case.hpp"
+#include "flow_sets.hpp"
 #include "flowplan/flow/max_min.hpp"
 #include "flowplan/flow/simulate.hpp"
+
+namespace quotient_test {
 
 using namespace flowplan::flow;
 
 namespace {
-
-constexpr double tight = 1e-12;
 
 /// Values and how many members have each, ascending; values within `tight` are one.
 using Histogram = std::vector<std::pair<double, std::uint64_t>>;
@@ -126,7 +127,7 @@ TEST_CASE("the coefficient of a class is what all its flows on one link take") {
   CHECK(quotient.network.capacity == std::vector<double>{4.0, 9.0});
   CHECK(quotient.links_in_class == std::vector<std::uint64_t>{3, 1});
   CHECK(quotient.flows_in_class == std::vector<std::uint64_t>{6});
-  CHECK(quotient.flows.coefficient == std::vector<double>{2.0, 3.0});
+  CHECK(quotient.flows.coefficient.list() == std::vector<double>{2.0, 3.0});
   // 4 / 2 on a small link, where 6 x 0.5 x 2 = 6 <= 9; 8 bytes at 2 take 4 s.
   CHECK(solve(quotient.network, quotient.flows).rate == std::vector<double>{2.0});
   CHECK(simulate(quotient.network, quotient.flows).makespan_s == 4.0);
@@ -139,7 +140,7 @@ TEST_CASE("flows of one class with different coefficients on a link add up") {
   flows.add(std::vector<Use>{{LinkId{0}, 2.0}, {LinkId{1}, 1.0}}, one_gigabyte);
   flows.add(std::vector<Use>{{LinkId{0}, 1.0}, {LinkId{1}, 2.0}}, one_gigabyte);
   const Quotient quotient = fold(network, flows, refine(network, flows));
-  CHECK(quotient.flows.coefficient == std::vector<double>{3.0});
+  CHECK(quotient.flows.coefficient.list() == std::vector<double>{3.0});
   CHECK(solve(quotient.network, quotient.flows).rate == std::vector<double>{2.0});
 }
 
@@ -170,7 +171,7 @@ TEST_CASE("uses of one pair of classes add up, in the order in which links were 
   const Quotient quotient = builder.build();
   CHECK(quotient.flows.first_use == std::vector<std::uint32_t>{0, 1, 3});
   CHECK(quotient.flows.link == std::vector<LinkId>{b, b, a});
-  CHECK(quotient.flows.coefficient == std::vector<double>{0.5, 6.0, 2.0});
+  CHECK(quotient.flows.coefficient.list() == std::vector<double>{0.5, 6.0, 2.0});
   CHECK(builder.build().network.size() == 0);
 }
 
@@ -184,7 +185,7 @@ TEST_CASE("a quotient folds again, and its counts add up") {
   const Quotient folded = fold(builder.build());
   CHECK(folded.links_in_class == std::vector<std::uint64_t>{8});
   CHECK(folded.flows_in_class == std::vector<std::uint64_t>{16});
-  CHECK(folded.flows.coefficient == std::vector<double>{2.0});
+  CHECK(folded.flows.coefficient.list() == std::vector<double>{2.0});
 }
 
 TEST_CASE("a ring counted by nodes equals the ring listed by GPUs") {
@@ -230,3 +231,5 @@ TEST_CASE("a full all-to-all counted from how nodes fill leaves equals the one l
                       count_all_to_all(cluster, one_gigabyte));
   });
 }
+
+}  // namespace quotient_test

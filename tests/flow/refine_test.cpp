@@ -4,6 +4,8 @@
 
 #include "random_case.hpp"
 
+namespace refine_test {
+
 using namespace flowplan::flow;
 
 namespace {
@@ -149,3 +151,5 @@ TEST_CASE("members of a class have the same neighbours, in random cases") {
     }
   }
 }
+
+}  // namespace refine_test

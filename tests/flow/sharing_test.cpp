@@ -2,25 +2,21 @@
 
 #include <catch2/catch.hpp>
 
+#include "flow_sets.hpp"
 #include "flowplan/flow/max_min.hpp"
 #include "random_case.hpp"
+
+namespace sharing_test {
 
 using namespace flowplan::flow;
 
 namespace {
 
-constexpr double tight = 1e-12;
-
 /// The flows that run, as a set of their own.
 FlowSet running_flows(const Sharing& sharing, const FlowSet& flows) {
   FlowSet running;
   for (std::uint32_t f = 0; f < flows.size(); ++f) {
-    if (!sharing.runs(f)) continue;
-    std::vector<Use> uses;
-    for (std::size_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-      uses.push_back({flows.link[u], flows.coefficient[u]});
-    }
-    running.add(uses, {.cap_per_s = flows.cap_per_s[f], .weight = flows.weight[f]});
+    if (sharing.runs(f)) running.add(flows.uses(f), flows.spec(f));
   }
   return running;
 }
@@ -191,3 +187,5 @@ TEST_CASE("a link that another one always binds before is left out") {
 
   CHECK(links_left(Network{{10.0, 10.0}}, FlowSet{}).empty());
 }
+
+}  // namespace sharing_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace split_mix_test {
+
 using flowplan::flow::SplitMix64;
 
 TEST_CASE("SplitMix64 gives the published numbers") {
@@ -28,3 +30,5 @@ TEST_CASE("numbers below a bound are all equally likely") {
     CHECK((x >= 0.0 && x < 1.0));
   }
 }
+
+}  // namespace split_mix_test

@@ -2,15 +2,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "flow_sets.hpp"
 #include "flowplan/flow/simulate.hpp"
 #include "random_case.hpp"
+
+namespace task_graph_test {
 
 using namespace flowplan;
 using namespace flowplan::flow;
 
 namespace {
-
-constexpr double tight = 1e-12;
 
 void add_flow(TaskGraph& graph, std::uint32_t link, double bytes, double start_s = 0.0) {
   graph.flows.add(std::vector<Use>{{LinkId{link}}}, {.bytes = bytes, .start_s = start_s});
@@ -183,12 +184,7 @@ TEST_CASE("repeats are the same as tasks in a row") {
     TaskGraph unrolled;
     const auto append = [&](std::uint32_t begin, std::uint32_t end, double delay, bool first) {
       for (std::uint32_t f = begin; f < end; ++f) {
-        std::vector<Use> uses;
-        for (std::size_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {
-          uses.push_back({flows.link[u], flows.coefficient[u]});
-        }
-        unrolled.flows.add(uses,
-                           {flows.bytes[f], flows.start_s[f], flows.cap_per_s[f], flows.weight[f]});
+        unrolled.flows.add(flows.uses(f), flows.spec(f));
       }
       const TaskId before{static_cast<std::uint32_t>(unrolled.tasks.size()) - 1};
       return unrolled.add({}, delay, first ? std::vector<TaskId>{} : std::vector{before});
@@ -254,3 +250,5 @@ TEST_CASE("dependencies on tasks that do not exist are refused, all of them") {
   CHECK(result.error()[1].message == "dependency 1 of `a` names task 9, which does not exist");
   CHECK(result.error()[0].hint == "there are 1 tasks");
 }
+
+}  // namespace task_graph_test

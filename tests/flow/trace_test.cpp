@@ -10,6 +10,8 @@
 #include "flowplan/flow/case_file.hpp"
 #include "flowplan/flow/recipe.hpp"
 
+namespace trace_test {
+
 using namespace flowplan;
 using namespace flowplan::flow;
 using nlohmann::json;
@@ -30,6 +32,51 @@ std::vector<json> of_phase(const json& trace, const std::string& phase) {
   return found;
 }
 
+/// What the Trace Event Format asks of each kind of event, and what makes them a picture: known
+/// processes, lanes in order, nothing after the end.
+void require_well_formed(const json& trace, const Replay& replay) {
+  CHECK((trace["displayTimeUnit"] == "ms" || trace["displayTimeUnit"] == "ns"));
+  const double end_us = replay.flows.makespan_s * 1e6 + 1e-3;
+  std::set<int> named, used;
+  std::map<std::pair<int, int>, double> lane_at;
+  double counted_at = 0.0;
+  for (const json& event : trace["traceEvents"]) {
+    CAPTURE(event.dump());
+    REQUIRE(event["name"].is_string());
+    REQUIRE(event["pid"].is_number_integer());
+    const int pid = event["pid"];
+    const std::string phase = event["ph"];
+    if (phase == "M") {
+      if (event["name"] == "process_name") {
+        REQUIRE(event["args"]["name"].is_string());
+        REQUIRE(named.insert(pid).second);
+      }
+      continue;
+    }
+    used.insert(pid);
+    REQUIRE(event["ts"].is_number());
+    const double at = event["ts"];
+    REQUIRE(at >= 0.0);
+    if (phase == "X") {
+      REQUIRE(event["tid"].is_number_integer());
+      REQUIRE(event["cat"].is_string());
+      REQUIRE(event["args"].is_object());
+      const double length = event["dur"];
+      REQUIRE(length >= 0.0);
+      REQUIRE(at + length <= end_us);
+      double& last = lane_at[{pid, event["tid"]}];
+      REQUIRE(last <= at);
+      last = at;
+    } else {
+      REQUIRE(phase == "C");
+      REQUIRE(event["args"]["flows"].is_number());
+      REQUIRE(counted_at <= at);
+      counted_at = at;
+    }
+  }
+  CHECK(named == used);
+}
+
 Case all_to_all(std::uint32_t hosts) {
   return *generate(
       full_fat_tree(hosts),
@@ -37,6 +84,20 @@ Case all_to_all(std::uint32_t hosts) {
 }
 
 }  // namespace
+
+TEST_CASE("traces are what Perfetto reads: complete events, counters and named processes") {
+  for (const TraceLimits& limits : {TraceLimits{}, TraceLimits{.spans = 30, .samples = 10}}) {
+    const Case flows = all_to_all(8);
+    require_well_formed(trace(flows, limits), *replay(flows));
+    Case tasks = flows;
+    tasks.tasks = {{"one", 0.5, 0, 20, 2}, {"wait", 0.25, 20, 20}, {"two \"last\"", 0.0, 20, 56}};
+    tasks.dependencies = {{TaskId{0}, TaskId{1}}, {TaskId{1}, TaskId{2}}};
+    const json shown = trace(tasks, limits);
+    require_well_formed(shown, *replay(tasks));
+    const std::size_t spans = of_phase(shown, "X").size();
+    CHECK(spans == std::min<std::size_t>(limits.spans, 3 + 56));
+  }
+}
 
 TEST_CASE("a trace shows tasks and flows when they ran") {
   const auto document = JsonDocument::parse(R"({"format": "flowplan-flow-1",
@@ -117,3 +178,5 @@ TEST_CASE("an empty case has an empty trace, and the same case the same trace") 
   const Case c = all_to_all(8);
   CHECK(chrome_trace(c, *replay(c)) == chrome_trace(c, *replay(c)));
 }
+
+}  // namespace trace_test

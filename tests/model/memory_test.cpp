@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::model {
+namespace flowplan::model::memory_test {
 
 namespace {
 
@@ -294,4 +294,4 @@ TEST_CASE("windowed layers keep at most their window") {
   CHECK(kv_bytes(m, 100, Precision::bf16).value() == Approx(80 * layer_token * 100));
 }
 
-}  // namespace flowplan::model
+}  // namespace flowplan::model::memory_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::model {
+namespace flowplan::model::precision_test {
 
 TEST_CASE("every precision is found by its name, whatever the case") {
   for (const Precision p : all_precisions())
@@ -19,4 +19,4 @@ TEST_CASE("bytes of an element include its block scales") {
   CHECK(bytes_per_element(Precision::nvfp4) == 0.5625);
 }
 
-}  // namespace flowplan::model
+}  // namespace flowplan::model::precision_test

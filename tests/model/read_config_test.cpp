@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace flowplan::model {
+namespace flowplan::model::read_config_test {
 
 namespace {
 
@@ -119,4 +119,4 @@ TEST_CASE("a configuration inside a larger document is read at its pointer") {
   CHECK(m->layers == 2);
 }
 
-}  // namespace flowplan::model
+}  // namespace flowplan::model::read_config_test

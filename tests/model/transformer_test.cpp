@@ -7,7 +7,7 @@
 
 #include "flowplan/base/json_document.hpp"
 
-namespace flowplan::model {
+namespace flowplan::model::transformer_test {
 
 namespace {
 
@@ -202,4 +202,4 @@ TEST_CASE("FLOPs grow with every dimension") {
   CHECK(training_flops_per_token(m, 4096).value() > base);
 }
 
-}  // namespace flowplan::model
+}  // namespace flowplan::model::transformer_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace check_test {
+
 using namespace flowplan;
 using scenario::Check;
 
@@ -114,3 +116,5 @@ TEST_CASE("the gravest of several codes counts: 5, 3, 4, 2, 1, 0") {
   CHECK(planner::gravest(3, 5) == 5);
   CHECK(planner::gravest(0, 0) == 0);
 }
+
+}  // namespace check_test

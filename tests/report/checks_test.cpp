@@ -6,6 +6,8 @@
 
 #include "flowplan/report/text.hpp"
 
+namespace checks_test {
+
 using namespace flowplan;
 using planner::CheckOutcome;
 using planner::CheckReport;
@@ -86,3 +88,5 @@ TEST_CASE("JSON gives expected, actual and margin of every check") {
   CHECK(json["scenarios"][0]["checks"][1]["margin"] == -0.2);
   CHECK(json["scenarios"][0]["checks"][1]["line"] == 7);
 }
+
+}  // namespace checks_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace collective_test {
+
 using namespace flowplan;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("JSON gives seconds and bytes per second") {
   CHECK(json["results"][0]["busbw_bytes_per_s"] == Approx(1048576 / 1e-4 * 1.875));
   CHECK(json["results"][0]["algorithm"] == "RING");
 }
+
+}  // namespace collective_test

@@ -5,6 +5,8 @@
 #include "flowplan/report/markdown.hpp"
 #include "flowplan/report/text.hpp"
 
+namespace document_test {
+
 using namespace flowplan::report;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("shares outside 0 to 1 draw an empty or a full bar") {
       "", "", {{"", {}, Table{{{"x", false}}, {{Cell::bar(7.0)}, {Cell::bar(-1.0)}}}, {}}}};
   CHECK(to_text(document) == "  x\n  ####################\n\n");
 }
+
+}  // namespace document_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace format_test {
+
 using namespace flowplan;
 using namespace flowplan::report;
 
@@ -54,3 +56,5 @@ TEST_CASE("times, bytes and rates choose their unit") {
   CHECK(bandwidth(gigabytes_per_second(25600)) == "25.60 TB/s");
   CHECK(percent(0.4167) == "41.7 %");
 }
+
+}  // namespace format_test

@@ -6,6 +6,8 @@
 #include "flowplan/base/json_schema.hpp"
 #include "flowplan/report/text.hpp"
 
+namespace sizing_test {
+
 using namespace flowplan;
 using nlohmann::ordered_json;
 
@@ -163,3 +165,5 @@ TEST_CASE("JSON of a job that does not fit names binding and change") {
 TEST_CASE("the same answer gives the same bytes") {
   CHECK(report::sizing_json(answer()) == report::sizing_json(answer()));
 }
+
+}  // namespace sizing_test

@@ -5,6 +5,8 @@
 
 #include "flowplan/report/text.hpp"
 
+namespace validation_test {
+
 using namespace flowplan;
 
 namespace {
@@ -52,3 +54,5 @@ TEST_CASE("the text shows skipped rows by reason and the worst rows first") {
   CHECK(text.find("no layout") != std::string::npos);
   CHECK(text.find("-25.0") < text.find("+10.0"));
 }
+
+}  // namespace validation_test

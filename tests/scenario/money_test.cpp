@@ -4,6 +4,8 @@
 
 #include "catalog_for_tests.hpp"
 
+namespace money_test {
+
 using namespace flowplan;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("a reference system has no price") {
   const auto& dgx = *real_catalog().instance("dgx-h100").value();
   CHECK(scenario::costs(real_catalog(), dgx, 4, "us-east-1", hours(1)).empty());
 }
+
+}  // namespace money_test

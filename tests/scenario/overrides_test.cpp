@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+namespace overrides_test {
+
 using namespace flowplan;
 using nlohmann::ordered_json;
 
@@ -85,3 +87,5 @@ TEST_CASE("every wrong override is reported") {
   REQUIRE(!result);
   CHECK(result.error().size() == 2);
 }
+
+}  // namespace overrides_test

@@ -5,6 +5,8 @@
 
 #include "catalog_for_tests.hpp"
 
+namespace resolve_test {
+
 using namespace flowplan;
 
 namespace {
@@ -156,3 +158,5 @@ TEST_CASE("spare GPUs of an UltraServer do not take part") {
   CHECK(job.gpus == 128);
   CHECK(job.layout.tp * job.layout.pp * job.layout.cp * job.layout.dp == 128);
 }
+
+}  // namespace resolve_test

@@ -4,6 +4,8 @@
 
 #include "catalog_for_tests.hpp"
 
+namespace run_test {
+
 using namespace flowplan;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("the scenario's hash changes with its content, not with its name of fi
   CHECK(a.estimate.provenance.scenario_sha == b.estimate.provenance.scenario_sha);
   CHECK(a.estimate.provenance.scenario_sha != c.estimate.provenance.scenario_sha);
 }
+
+}  // namespace run_test

@@ -5,6 +5,8 @@
 
 #include "catalog_for_tests.hpp"
 
+namespace scenario_test {
+
 using namespace flowplan;
 
 namespace {
@@ -191,3 +193,5 @@ TEST_CASE("heads that do not divide the width are refused") {
   CHECK(faults[0].code == Code::not_divisible);
   CHECK(faults[0].place.pointer == "/workload/model/heads");
 }
+
+}  // namespace scenario_test

@@ -9,7 +9,7 @@
 #include "flowplan/topology/placement.hpp"
 #include "hardware.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::catalog_test {
 namespace {
 
 const catalog::Catalog& shipped() {
@@ -72,4 +72,4 @@ TEST_CASE("the catalog's P5 is the node of the hand-made one") {
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::catalog_test

@@ -7,7 +7,7 @@
 
 #include "hardware.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::cluster_test {
 namespace {
 
 using Tiers = std::vector<Tier>;
@@ -310,4 +310,4 @@ TEST_CASE("defaults that are not positive are refused") {
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::cluster_test

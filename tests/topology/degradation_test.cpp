@@ -7,7 +7,7 @@
 
 #include "random_cluster.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::degradation_test {
 namespace {
 
 bool contains(const std::vector<flow::LinkId>& links, flow::LinkId link) {
@@ -149,7 +149,7 @@ TEST_CASE("degradations that make no sense are refused") {
   };
   for (const char* text : {"", "nic", "nic:gpu1", "nic=1:gpu", "nic:gpu=0.5",
                            "nic:gpu1=", "nic:gpu1=x", "nic:gpu1=-1", "nic:gpu1=nan", "nic:gpu1=inf",
-                           "nic:leaf0=0.5", "gpu:gpu1=0", "nic:gpu1x=0.5", "nic:gpu1=0.5,"})
+                           "nic:leaf0=0.5", "rank:gpu1=0", "nic:gpu1x=0.5", "nic:gpu1=0.5,"})
     CHECK(code(text) == Code::usage);
   CHECK(code("nic:gpu16=0.5") == Code::bad_cluster);
   CHECK(code("nic:node2=0.5") == Code::bad_cluster);
@@ -173,4 +173,4 @@ TEST_CASE("several threads may ask for the graph and the network at once") {
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::degradation_test

@@ -9,7 +9,7 @@
 #include "../../src/topology/cluster_graph.hpp"
 #include "random_cluster.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::graph_test {
 namespace {
 
 constexpr std::uint32_t seeds = 300;
@@ -176,4 +176,4 @@ TEST_CASE("the same spec gives the same cluster") {
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::graph_test

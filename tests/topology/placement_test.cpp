@@ -7,7 +7,7 @@
 
 #include "random_cluster.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::placement_test {
 namespace {
 
 std::vector<std::uint32_t> ids(const std::vector<GpuId>& gpus) {
@@ -140,4 +140,4 @@ TEST_CASE("the groups of every axis partition the ranks, each of the axis' degre
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::placement_test

@@ -2,7 +2,7 @@
 
 #include "random_cluster.hpp"
 
-namespace flowplan::topology {
+namespace flowplan::topology::summary_test {
 namespace {
 
 const TierSummary* find(const Summary& summary, Tier tier) {
@@ -128,4 +128,4 @@ TEST_CASE("what is not published is listed as assumed") {
 }
 
 }  // namespace
-}  // namespace flowplan::topology
+}  // namespace flowplan::topology::summary_test

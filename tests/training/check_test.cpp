@@ -3,6 +3,8 @@
 
 #include "fixture.hpp"
 
+namespace check_test {
+
 using namespace flowplan;
 using namespace flowplan::training;
 
@@ -141,3 +143,5 @@ TEST_CASE("more GPUs than the cluster has") {
   job.gpus = 128;
   CHECK(fault(job).code == Code::layout_mismatch);
 }
+
+}  // namespace check_test

@@ -6,6 +6,8 @@
 
 #include "fixture.hpp"
 
+namespace framework_test {
+
 using namespace flowplan;
 using namespace flowplan::training;
 
@@ -64,3 +66,5 @@ TEST_CASE("a set that lacks figures is refused by their names") {
   CHECK(render(thin.error()).find("memory_bound.factor") != std::string::npos);
   CHECK(render(thin.error()).find("host.norm") == std::string::npos);
 }
+
+}  // namespace framework_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace schedule_test {
+
 using namespace flowplan;
 using namespace flowplan::training;
 
@@ -115,3 +117,5 @@ TEST_CASE("the recurrence agrees with a replay of 1F1B") {
           Approx(replay_1f1b(forward, backward, m)).epsilon(1e-9));
   }
 }
+
+}  // namespace schedule_test

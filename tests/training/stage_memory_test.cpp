@@ -4,6 +4,8 @@
 
 #include "fixture.hpp"
 
+namespace stage_memory_test {
+
 using namespace flowplan;
 using namespace flowplan::training;
 
@@ -168,3 +170,5 @@ TEST_CASE("what no layout of the cluster holds has no change") {
   job.global_batch = 8;
   CHECK(least_change_that_fits(the_catalog(), cluster_of("p5.48xlarge", 1), job).empty());
 }
+
+}  // namespace stage_memory_test

@@ -9,6 +9,8 @@
 
 namespace flowplan::scenario {
 
+inline constexpr double seconds_per_day = 86400.0;
+
 /// What a run costs under one purchase model: list price, 100 % goodput.
 struct PurchaseCost {
   std::string purchase;  ///< "on_demand", "capacity_block", ...

@@ -1,0 +1,106 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "flowplan/accuracy/validate.hpp"
+#include "flowplan/base/csv_table.hpp"
+
+using namespace flowplan;
+using accuracy::Row;
+
+namespace {
+
+const accuracy::Report& report_of(const std::string& file) {
+  static std::map<std::string, accuracy::Report> reports;
+  const auto known = reports.find(file);
+  if (known != reports.end()) return known->second;
+  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
+  if (!catalog) FAIL(render(catalog.error()));
+  auto report =
+      accuracy::validate(*catalog, std::string(FLOWPLAN_SOURCE_DIR "/tests/accuracy/") + file);
+  if (!report) FAIL(render(report.error()));
+  return reports.emplace(file, std::move(*report)).first->second;
+}
+
+const Row& row_of(const std::string& file, const std::string& id) {
+  for (const Row& row : report_of(file).details) {
+    if (row.id == id) return row;
+  }
+  FAIL("no row " << id);
+  return report_of(file).details.front();
+}
+
+constexpr const char* experts = "expert-parallel.csv";
+constexpr const char* kernels = "custom-all-reduce.csv";
+
+}  // namespace
+
+TEST_CASE("expert-parallel rows that name their tokens are predicted") {
+  const auto& report = report_of(experts);
+  CHECK(report.rows == 172);
+  CHECK(report.predicted == 170);
+  for (const auto& [reason, count] : report.skipped) {
+    CHECK_THAT(reason, Catch::Contains("not stated"));
+    CHECK(count == 2);
+  }
+  CHECK(report.overall.median_ape < 5.0);
+  CHECK(report.overall.p90_ape < 20.0);
+}
+
+TEST_CASE("every library of expert parallelism is within the target") {
+  std::size_t libraries = 0;
+  for (const auto& group : report_of(experts).groups) {
+    if (group.by.front().first != "group") continue;
+    ++libraries;
+    INFO(group.by.front().second);
+    CHECK(group.score.median_ape < 10.0);
+  }
+  CHECK(libraries >= 6);
+}
+
+TEST_CASE("printed bandwidths count the own node") {
+  // DeepEP on 4 P5 nodes: 43.7 GB/s printed, of which 3/4 leave: 32.8 of the NICs' 50 GB/s.
+  const Row& row = row_of(experts, "C0518");
+  CHECK(row.metric == "busbw_GBps");
+  CHECK(row.measured == 43.7);
+  REQUIRE(row.predicted);
+  CHECK(*row.predicted * 3.0 / 4.0 < 50.0);
+  CHECK(row.ape() < 5.0);
+}
+
+TEST_CASE("custom all-reduce rows are known by their columns and predicted on every GPU") {
+  const auto& report = report_of(kernels);
+  CHECK(report.predicted == report.rows);
+  CHECK(report.overall.median_ape < 8.0);
+  std::size_t gpus = 0;
+  for (const auto& group : report.groups) {
+    if (group.by.front().first != "gpu") continue;
+    ++gpus;
+    INFO(group.by.front().second);
+    CHECK(group.score.median_ape < 8.0);
+  }
+  CHECK(gpus == 6);
+}
+
+TEST_CASE("custom all-reduce rows that do not say enough are skipped with the reason") {
+  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
+  REQUIRE(catalog);
+  const auto table = CsvTable::parse(
+      "gpu,allreduce_dtype,num_gpus,message_size,latency,source\n"
+      "H100,bfloat16,8,1048576,0.0355,x\n"
+      "H100,posit,8,1048576,0.0355,x\n"
+      "H100,bfloat16,1,1048576,0.0355,x\n"
+      "MI300,bfloat16,8,1048576,0.0355,x\n"
+      "H100,bfloat16,8,1048576,,x\n",
+      "rows.csv");
+  REQUIRE(table);
+  const auto rows = accuracy::custom_all_reduce_rows(*catalog, *table);
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[0].predicted);
+  CHECK(rows[1].skipped == "data type unknown: posit");
+  CHECK_THAT(rows[2].skipped, Catch::Contains("ranks"));
+  CHECK_THAT(rows[3].skipped, Catch::Contains("MI300"));
+  CHECK_THAT(rows[4].skipped, Catch::Contains("latency"));
+}
