@@ -34,6 +34,11 @@ Place in(const std::string& path) {
   return in_file(path == "-" ? "<stdin>" : path);
 }
 
+Diagnostics too_large(const std::string& path, std::size_t max_bytes) {
+  return {error(Code::file_too_large, in(path), fmt::format("more than {} bytes", max_bytes),
+                fmt::format("the limit is {} MiB", max_bytes >> 20))};
+}
+
 Result<std::string> read_stream(std::istream& in_stream, const std::string& path,
                                 std::size_t max_bytes) {
   std::string text;
@@ -41,11 +46,7 @@ Result<std::string> read_stream(std::istream& in_stream, const std::string& path
   while (in_stream.read(block.data(), static_cast<std::streamsize>(block.size())) ||
          in_stream.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(in_stream.gcount()));
-    if (text.size() > max_bytes) {
-      return fail(error(Code::file_too_large, in(path),
-                        fmt::format("more than {} bytes", max_bytes),
-                        fmt::format("the limit is {} MiB", max_bytes >> 20)));
-    }
+    if (text.size() > max_bytes) return fail(too_large(path, max_bytes));
   }
   if (in_stream.bad()) return fail(error(Code::file_unreadable, in(path), "reading failed"));
   return text;
@@ -62,6 +63,10 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   }
   if (fs::is_directory(status)) {
     return fail(error(Code::file_unreadable, in(path), "is a directory, not a file"));
+  }
+  if (fs::is_regular_file(status)) {
+    const std::uintmax_t size = fs::file_size(path, code);
+    if (!code && size > max_bytes) return fail(too_large(path, max_bytes));
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return fail(error(Code::file_unreadable, in(path), "cannot be opened for reading"));

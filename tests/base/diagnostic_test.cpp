@@ -55,6 +55,8 @@ TEST_CASE("the nearest name is found and a far one is not") {
   CHECK(nearest("p5.48large", names) == "p5.48xlarge");
   CHECK(nearest("P5EN.48XLARGE", names) == "p5en.48xlarge");
   CHECK_FALSE(nearest("banana", names));
+  // One exchange of neighbours is one edit, nearer than the two substitutions to "bc".
+  CHECK(nearest("ab", std::vector<std::string>{"bc", "ba"}) == "ba");
   CHECK(suggest("banana", names) == "known: p4d.24xlarge, p5.48xlarge, p5en.48xlarge");
   CHECK(suggest("x", {}) == "");
 }
