@@ -116,7 +116,8 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool open(Json value) {
     if (static_cast<int>(frames_.size()) >= max_depth_) {
-      faults_.push_back(error(Code::json_too_deep, in_file(text_.file),
+      const auto levels = static_cast<std::size_t>(max_depth_);
+      faults_.push_back(error(Code::json_too_deep, text_.at(offset_deeper_than(text_.text, levels)),
                               fmt::format("values are nested deeper than {} levels", max_depth_)));
       return false;
     }

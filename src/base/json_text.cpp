@@ -141,4 +141,22 @@ std::unordered_map<std::string, JsonOffsets> json_offsets(std::string_view text)
   return Locator(text).run();
 }
 
+std::size_t offset_deeper_than(std::string_view text, std::size_t levels) {
+  std::size_t depth = 0;
+  for (std::size_t at = skip_space(text, 0); at < text.size(); at = skip_space(text, at)) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      continue;
+    }
+    if (c == '{' || c == '[') {
+      if (++depth > levels) return at;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+    ++at;
+  }
+  return text.size();
+}
+
 }  // namespace flowplan

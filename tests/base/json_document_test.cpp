@@ -76,6 +76,8 @@ TEST_CASE("nesting is allowed to 64 levels and refused beyond") {
   const auto nested = [](std::size_t n) { return std::string(n, '[') + std::string(n, ']'); };
   CHECK(JsonDocument::parse(nested(64), "t"));
   CHECK(faults(nested(65)).at(0).code == Code::json_too_deep);
+  CHECK(faults("[\"[[\", // [[\n" + nested(64) + "]").at(0).place.line == 2);
+  CHECK(faults("[\"[[\", // [[\n" + nested(64) + "]").at(0).place.column == 64);
   CHECK(faults(nested(100'000)).at(0).code == Code::json_too_deep);
   CHECK(faults(std::string(100'000, '[')).at(0).code == Code::json_too_deep);
 }
