@@ -13,9 +13,7 @@ Engine::Engine(const Network& network, const FlowSet& flows)
     : flows_(flows),
       sharing_(network, flows, Redundant::drop),
       ends_(flows.size()),
-      levels_are_rates_(sharing_.layout().cap_level.empty() &&
-                        std::all_of(flows.weight.begin(), flows.weight.end(),
-                                    [](double weight) { return weight == 1.0; })),
+      levels_are_rates_(sharing_.layout().cap_level.empty() && flows.weight.is_usual()),
       progress_(flows.size()),
       held_since_s_(flows.size(), 0.0) {}
 
@@ -129,8 +127,7 @@ void Engine::renew() {
   ends_.restore();
 }
 
-std::vector<double> amounts(const Network& network, const FlowSet& flows,
-                            const std::vector<double>& times) {
+std::vector<double> amounts(const Network& network, const FlowSet& flows, const Column& times) {
   std::vector<double> amount(network.size(), 0.0);
   for (std::uint32_t f = 0; f < flows.size(); ++f) {
     for (std::uint32_t u = flows.first_use[f]; u < flows.first_use[f + 1]; ++u) {

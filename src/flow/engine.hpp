@@ -71,6 +71,6 @@ class Engine {
 
 /// What each link has carried once every flow has run `times[f]` times.
 [[nodiscard]] std::vector<double> amounts(const Network& network, const FlowSet& flows,
-                                          const std::vector<double>& times);
+                                          const Column& times);
 
 }  // namespace flowplan::flow

@@ -163,13 +163,10 @@ void add_flows(const Fabric& fabric, const Pairs& pairs, const Traffic& traffic,
                SplitMix64 sizes, SplitMix64 starts, Case& out) {
   const std::uint64_t count = pairs.count();
   FlowSet& flows = out.flows;
-  flows.first_use.reserve(count + 1);
-  flows.link.reserve(uses);
-  flows.coefficient.assign(uses, 1.0);
-  flows.bytes.reserve(count);
-  flows.start_s.reserve(count);
-  flows.cap_per_s.assign(count, unlimited);
-  flows.weight.assign(count, 1.0);
+  flows.reserve(count, uses);
+  flows.coefficient.push_usual(uses);
+  flows.cap_per_s.push_usual(count);
+  flows.weight.push_usual(count);
   out.flow_source.reserve(count);
   out.flow_target.reserve(count);
   const auto range =

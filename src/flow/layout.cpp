@@ -65,18 +65,25 @@ FlowsByLink flows_by_link(const Network& network, const FlowSet& flows) {
   return by_link;
 }
 
-/// Finds the links that another link always binds before.
+/// Comparisons of links that the search for redundant ones may take, for each use. Paths of some
+/// ten hops take less; very long ones, which every link would be looked up in, more than it saves.
+constexpr std::size_t looks_a_use = 64;
+
+/// Finds the links that another link always binds before, as long as that is quickly done.
 class Domination {
  public:
   Domination(const Network& network, const FlowSet& flows)
-      : network_(network), flows_(flows), by_link_(flows_by_link(network, flows)) {}
+      : network_(network),
+        flows_(flows),
+        by_link_(flows_by_link(network, flows)),
+        looks_left_(looks_a_use * flows.link.size()) {}
 
   [[nodiscard]] bool dominated(LinkId link) {
     const std::span<const std::uint32_t> users = by_link_.of(link);
     candidates_.clear();
     for (const std::uint32_t f : users) {
       narrow(link, f, f == users.front());
-      if (candidates_.empty()) return false;
+      if (candidates_.empty() || looks_left_ == 0) return false;
     }
     return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& candidate) {
       const bool same_flows = by_link_.of(candidate.link).size() == users.size();
@@ -105,6 +112,9 @@ class Domination {
         if (flows_.link[u] != link) candidates_.push_back({flows_.link[u], false});
       }
     }
+    const std::size_t looks = candidates_.size() * (end - flows_.first_use[f]);
+    looks_left_ -= std::min(looks, looks_left_);
+    if (looks_left_ == 0) return;
     const double coefficient = flows_.coefficient[find_use(f, link)];
     const double capacity = network_.capacity[index(link)];
     std::erase_if(candidates_, [&](Candidate& candidate) {
@@ -120,6 +130,7 @@ class Domination {
   const Network& network_;
   const FlowSet& flows_;
   FlowsByLink by_link_;
+  std::size_t looks_left_;
   std::vector<Candidate> candidates_;
 };
 
@@ -148,10 +159,6 @@ double cap_level(const Network& network, const FlowSet& flows, std::uint32_t f) 
   return flows.cap_per_s[f] < tightest ? flows.cap_per_s[f] / flows.weight[f] : unlimited;
 }
 
-bool all_ones(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) { return value == 1.0; });
-}
-
 /// Numbers the links that stay, and turns their member counts into their rows.
 void number_links(Layout& layout, std::vector<std::uint32_t>& row) {
   for (std::uint32_t l = 0; l < row.size(); ++l) {
@@ -173,7 +180,7 @@ void lay_out_hops(Layout& layout, const FlowSet& flows, const std::vector<std::u
     layout.first_hop[f + 1] = layout.first_hop[f] + (hops + group - 1) / group * group;
   }
   layout.row.assign(layout.first_hop.back(), layout.no_row());
-  const bool ones = all_ones(flows.coefficient) && all_ones(flows.weight);
+  const bool ones = flows.coefficient.is_usual() && flows.weight.is_usual();
   if (!ones) layout.pull.assign(layout.row.size(), 0.0);
   for (std::uint32_t f = 0; f < flows.size(); ++f) {
     std::uint32_t hop = layout.first_hop[f];
@@ -198,8 +205,7 @@ Layout lay_out(const Network& network, const FlowSet& flows, Redundant redundant
   std::vector<std::uint32_t> row = count_members(network, flows, redundant);
   number_links(layout, row);
   lay_out_hops(layout, flows, row);
-  const auto finite = [](double cap) { return cap < unlimited; };
-  if (std::any_of(flows.cap_per_s.begin(), flows.cap_per_s.end(), finite)) {
+  if (!flows.cap_per_s.is_usual()) {
     layout.cap_level.reserve(flows.size());
     for (std::uint32_t f = 0; f < flows.size(); ++f)
       layout.cap_level.push_back(cap_level(network, flows, f));

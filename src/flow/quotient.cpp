@@ -9,7 +9,7 @@
 namespace flowplan::flow {
 namespace {
 
-constexpr std::uint32_t nowhere = no_class;
+constexpr std::uint32_t unseen = no_class;
 
 /// How many there are of each class.
 std::vector<std::uint64_t> count(const std::vector<std::uint32_t>& classes, std::uint32_t size) {
@@ -23,9 +23,9 @@ std::vector<std::uint64_t> count(const std::vector<std::uint32_t>& classes, std:
 /// The first of each class.
 std::vector<std::uint32_t> representatives(const std::vector<std::uint32_t>& classes,
                                            std::uint32_t size) {
-  std::vector<std::uint32_t> first(size, nowhere);
+  std::vector<std::uint32_t> first(size, unseen);
   for (std::uint32_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] != no_class && first[classes[i]] == nowhere) first[classes[i]] = i;
+    if (classes[i] != no_class && first[classes[i]] == unseen) first[classes[i]] = i;
   }
   return first;
 }
@@ -63,7 +63,7 @@ Crossings crossings(const FlowSet& flows, const Partition& partition,
 /// coefficient; its multiple is rounded once, where a sum would be once a flow.
 class UseSums {
  public:
-  explicit UseSums(std::size_t link_classes) : slot_(link_classes, nowhere) {}
+  explicit UseSums(std::size_t link_classes) : slot_(link_classes, unseen) {}
 
   struct Sum {
     LinkId link;
@@ -91,7 +91,7 @@ class UseSums {
 
   Sum& at(LinkId link) {
     std::uint32_t& slot = slot_[index(link)];
-    if (slot == nowhere) {
+    if (slot == unseen) {
       slot = static_cast<std::uint32_t>(sums_.size());
       sums_.push_back({.link = link});
     }
@@ -102,7 +102,7 @@ class UseSums {
 
   void clear() {
     for (const Sum& sum : sums_)
-      slot_[index(sum.link)] = nowhere;
+      slot_[index(sum.link)] = unseen;
     sums_.clear();
   }
 
@@ -110,22 +110,6 @@ class UseSums {
   std::vector<std::uint32_t> slot_;  // per class of links
   std::vector<Sum> sums_;
 };
-
-FlowSpec spec(const FlowSet& flows, std::uint32_t f) {
-  return {.bytes = flows.bytes[f],
-          .start_s = flows.start_s[f],
-          .cap_per_s = flows.cap_per_s[f],
-          .weight = flows.weight[f]};
-}
-
-void reserve(FlowSet& flows, std::size_t size, std::size_t uses) {
-  flows.first_use.reserve(size + 1);
-  flows.link.reserve(uses);
-  flows.coefficient.reserve(uses);
-  for (auto* field : {&flows.bytes, &flows.start_s, &flows.cap_per_s, &flows.weight}) {
-    field->reserve(size);
-  }
-}
 
 /// Adds a class of flows with the uses that were summed up.
 void add_class(FlowSet& flows, const UseSums& sums, const FlowSpec& spec,
@@ -166,7 +150,7 @@ Quotient fold(const Network& network, const FlowSet& flows, const Partition& par
 
   const auto flow_of_class = representatives(partition.flow_class, partition.flow_classes);
   const Crossings crossed = crossings(flows, partition, link_of_class);
-  reserve(quotient.flows, partition.flow_classes, 0);
+  quotient.flows.reserve(partition.flow_classes, 0);
   UseSums sums(partition.link_classes);
   std::vector<Use> buffer;
   for (std::uint32_t c = 0; c < partition.flow_classes; ++c) {
@@ -175,7 +159,7 @@ Quotient fold(const Network& network, const FlowSet& flows, const Partition& par
       sums.add(LinkId{partition.link_class[index(flows.link[u])]}, flows.coefficient[u]);
     }
     if (partition.equitable) check_counts(flows, partition, quotient, flow_of_class[c], sums);
-    add_class(quotient.flows, sums, spec(flows, flow_of_class[c]), buffer);
+    add_class(quotient.flows, sums, flows.spec(flow_of_class[c]), buffer);
     sums.clear();
   }
   return quotient;
@@ -237,7 +221,7 @@ Quotient QuotientBuilder::build() {
   quotient.network.capacity = std::exchange(capacity_, {});
   quotient.links_in_class = std::exchange(links_in_class_, {});
   quotient.flows_in_class = std::exchange(flows_in_class_, {});
-  flow::reserve(quotient.flows, specs_.size(), entries_.size());
+  quotient.flows.reserve(specs_.size(), entries_.size());
   UseSums sums(quotient.network.size());
   std::vector<Use> buffer;
   auto entry = entries_.begin();

@@ -11,7 +11,7 @@ namespace flowplan::flow {
 
 Result<Replay> replay(const Case& flow_case, Folding folding) {
   Replay result;
-  result.flow_start_s = flow_case.flows.start_s;
+  result.flow_start_s = flow_case.flows.start_s.list();
   if (flow_case.tasks.empty()) {
     result.flows = simulate(flow_case.network, flow_case.flows, folding, &result.folding);
     return result;
@@ -39,14 +39,11 @@ std::optional<std::string> refute_first_rates(const Case& flow_case, const Repla
     if (all.bytes[f] > 0.0) first = std::min(first, replay.flow_start_s[f]);
   }
   FlowSet flows;
-  std::vector<Use> uses;
   for (std::size_t f = 0; f < all.size(); ++f) {
     if (all.bytes[f] == 0.0 || replay.flow_start_s[f] > end_of_instant(first)) continue;
-    uses.clear();
-    for (std::uint32_t u = all.first_use[f]; u < all.first_use[f + 1]; ++u) {
-      uses.push_back({all.link[u], all.coefficient[u]});
-    }
-    flows.add(uses, {all.bytes[f], 0.0, all.cap_per_s[f], all.weight[f]});
+    FlowSpec spec = all.spec(f);
+    spec.start_s = 0.0;
+    flows.add(all.uses(f), spec);
   }
   return refute(flow_case.network, flows, solve(flow_case.network, flows, folding).rate);
 }

@@ -282,10 +282,9 @@ class Run {
   }
 
   void finish() {
-    std::vector<double> times(graph_.flows.size(), 0.0);
-    for (std::uint32_t f = 0; f < times.size(); ++f) {
-      if (owner_[f] != nobody) times[f] = graph_.tasks[owner_[f]].repeat;
-    }
+    Column times(1.0);
+    for (const std::uint32_t task : owner_)
+      times.push_back(task == nobody ? 0.0 : graph_.tasks[task].repeat);
     timeline_.link_amount = amounts(network_, graph_.flows, times);
     for (const double end : timeline_.end_s) {
       timeline_.makespan_s = std::max(timeline_.makespan_s, end);

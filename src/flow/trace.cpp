@@ -175,6 +175,8 @@ class Writer {
       changes.emplace_back(start, 1);
       changes.emplace_back(end, -1);
     }
+    if (changes.empty()) return;
+    if (tasks_drawn_ == 0) name_process(tasks_process, "all flows");
     std::sort(changes.begin(), changes.end());
     std::size_t instants = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {

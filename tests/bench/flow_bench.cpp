@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "flowplan/flow/fold.hpp"
 #include "flowplan/flow/generate.hpp"
 #include "flowplan/flow/max_min.hpp"
 #include "flowplan/flow/simulate.hpp"
@@ -49,6 +50,31 @@ void solve_once(benchmark::State& state) {
   state.counters["flows"] = static_cast<double>(all.flows.size());
 }
 BENCHMARK(solve_once)->Unit(benchmark::kMillisecond);
+
+/// What looking for symmetry costs where there is little: time beyond the same with
+/// `Folding::off`.
+void fold_in_vain(benchmark::State& state, const Topology& topology, const Traffic& traffic,
+                  Folding folding) {
+  const Case all = *generate(topology, traffic);
+  FoldSummary summary;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(simulate(all.network, all.flows, folding, &summary));
+  state.counters["rounds"] = summary.rounds;
+  state.counters["classes"] = summary.flow_classes;
+}
+const Dragonfly dragonfly{.groups = 33, .routers_per_group = 8, .hosts_per_router = 4};
+const Torus torus{.dimensions = {16, 16, 8}};
+const Traffic five_thousand{.pattern = Pattern::random, .flows = 5000};
+const Traffic permutation{.pattern = Pattern::permutation};
+#define FOLD_IN_VAIN(topology, traffic)                                                        \
+  BENCHMARK_CAPTURE(fold_in_vain, topology##_##traffic, topology, traffic, Folding::automatic) \
+      ->Unit(benchmark::kMillisecond);                                                         \
+  BENCHMARK_CAPTURE(fold_in_vain, topology##_##traffic##_off, topology, traffic, Folding::off) \
+      ->Unit(benchmark::kMillisecond)
+FOLD_IN_VAIN(dragonfly, five_thousand);
+FOLD_IN_VAIN(dragonfly, permutation);
+FOLD_IN_VAIN(torus, five_thousand);
+#undef FOLD_IN_VAIN
 
 void build_flows(benchmark::State& state) {
   for (auto _ : state)

@@ -15,8 +15,9 @@ struct RandomCase {
   FlowSet flows;
 };
 
-/// Small networks full of coincidences: half of all figures are drawn from a few round ones, so
-/// that links fill together, caps equal shares and flows end at the instant at which others start.
+/// Small networks full of coincidences: figures are drawn from a few round ones, half of them or,
+/// in every third case, all, so that links fill together, caps equal shares and flows end at the
+/// instant at which others start. Some flows have a twin.
 class CaseGenerator {
  public:
   explicit CaseGenerator(std::uint32_t seed) : engine_(seed) {}
@@ -26,6 +27,7 @@ class CaseGenerator {
 
   RandomCase operator()(Extras extras) {
     RandomCase random;
+    all_round_ = one_of(0, 2) == 0;
     const std::size_t links = one_of(1, 8);
     for (std::size_t l = 0; l < links; ++l) {
       random.network.capacity.push_back(figure({1, 2, 3, 4, 6, 10}, 0.5, 20.0));
@@ -33,6 +35,10 @@ class CaseGenerator {
     const bool all = extras == Extras::all;
     const bool at_once = one_of(0, 2) == 0;
     for (std::size_t f = one_of(1, 12); f > 0; --f) {
+      if (const std::size_t before = random.flows.size(); before > 0 && one_of(0, 7) == 0) {
+        random.flows.add(random.flows.uses(before - 1), random.flows.spec(before - 1));
+        continue;
+      }
       FlowSpec spec;
       spec.bytes = one_of(0, 19) == 0 ? 0.0 : figure({1, 2, 3, 4, 6, 12}, 0.1, 30.0);
       if (!at_once) spec.start_s = figure({0, 0, 0, 0.5, 1, 2}, 0.0, 8.0);
@@ -62,11 +68,12 @@ class CaseGenerator {
 
  private:
   double figure(std::vector<double> round, double least, double most) {
-    if (one_of(0, 1) == 0) return round[one_of(0, round.size() - 1)];
+    if (all_round_ || one_of(0, 1) == 0) return round[one_of(0, round.size() - 1)];
     return uniform(least, most);
   }
 
   std::mt19937 engine_;
+  bool all_round_ = false;
 };
 
 /// The largest relative difference of two series.

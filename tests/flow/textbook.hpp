@@ -59,7 +59,8 @@ inline std::vector<long double> rates(const Network& network, const FlowSet& flo
 inline std::vector<long double> ends(const Network& network, const FlowSet& flows) {
   constexpr long double together = 1e-15L;  // relative to now
   std::vector<long double> left(flows.bytes.begin(), flows.bytes.end());
-  std::vector<long double> end(flows.start_s.begin(), flows.start_s.end());
+  const std::vector<double> starts = flows.start_s.list();
+  std::vector<long double> end(starts.begin(), starts.end());
   std::vector<bool> waiting(flows.size(), true);
   std::vector<bool> running(flows.size(), false);
   long double now = 0;

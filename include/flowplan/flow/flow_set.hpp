@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "flowplan/flow/column.hpp"
+
 namespace flowplan::flow {
 
 /// Index of a link in a `Network`.
@@ -50,10 +52,17 @@ struct FlowSpec {
 struct FlowSet {
   std::vector<std::uint32_t> first_use{0};
   std::vector<LinkId> link;
-  std::vector<double> coefficient;
-  std::vector<double> bytes, start_s, cap_per_s, weight;
+  Column coefficient{1.0};  ///< per use
+  std::vector<double> bytes;
+  Column start_s{0.0}, cap_per_s{unlimited}, weight{1.0};
 
   [[nodiscard]] std::size_t size() const { return bytes.size(); }
+  /// The flow's row, which `add()` takes.
+  [[nodiscard]] std::vector<Use> uses(std::size_t flow) const;
+  [[nodiscard]] FlowSpec spec(std::size_t flow) const;
+
+  /// Makes room for so many flows and uses in all.
+  void reserve(std::size_t flows, std::size_t uses);
   FlowId add(std::span<const Use> uses, const FlowSpec& spec);
 };
 

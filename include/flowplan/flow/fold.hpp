@@ -18,7 +18,7 @@ enum class Folding { automatic, off };
 struct FoldSummary {
   enum class Outcome {
     off,        ///< not asked for, or nothing to fold
-    too_many,   ///< given up: more than half as many classes as flows, or no end of splitting
+    too_many,   ///< given up: more than half as many classes as flows, or soon; no end of splitting
     certified,  ///< classes of a partition that is not equitable, whose rates passed the check
     equitable,  ///< classes of the coarsest equitable partition
   };
