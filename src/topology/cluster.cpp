@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "cluster_data.hpp"
@@ -63,6 +64,15 @@ std::uint32_t Cluster::gpus_per_node() const {
 }
 std::uint32_t Cluster::node_of(GpuId gpu) const {
   return data_->layout.node_of(index(gpu));
+}
+std::string Cluster::node_name(std::uint32_t node) const {
+  FLOWPLAN_ASSERT(node < nodes());
+  const Wiring* wiring = data_->spec.wiring.get();
+  return wiring ? wiring->node[node] : "node" + std::to_string(node);
+}
+bool Cluster::takes_ranks(std::uint32_t node) const {
+  const Wiring* wiring = data_->spec.wiring.get();
+  return wiring == nullptr || wiring->idle.empty() || !wiring->idle[node];
 }
 std::uint32_t Cluster::domains() const {
   return data_->layout.domains;
@@ -134,6 +144,24 @@ VertexId Cluster::source(flow::LinkId id) const {
 }
 VertexId Cluster::target(flow::LinkId id) const {
   return VertexId{data_->layout.ends(static_cast<std::uint32_t>(id)).to};
+}
+
+flow::LinkId Cluster::link_between(VertexId from, VertexId to) const {
+  // Links are numbered by their source.
+  std::uint32_t low = 0, high = links();
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (data_->layout.ends(middle).from < index(from))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < links(); ++low) {
+    const Layout::Ends ends = data_->layout.ends(low);
+    if (ends.from != index(from)) break;
+    if (ends.to == index(to)) return link(low);
+  }
+  return flow::no_link;
 }
 
 flow::LinkId Cluster::nvlink_out(GpuId gpu) const {

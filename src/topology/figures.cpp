@@ -8,6 +8,7 @@
 
 #include "flowplan/base/assert.hpp"
 #include "flowplan/catalog/constants.hpp"
+#include "grouping.hpp"
 
 namespace flowplan::topology {
 namespace {
@@ -19,6 +20,14 @@ Diagnostics check(const ClusterSpec& spec) {
   };
   if (spec.count < 1)
     refuse(fmt::format("a cluster of {} nodes: at least 1 is needed", spec.count));
+  if (spec.wiring) {
+    FLOWPLAN_ASSERT(spec.count >= 0 &&
+                    spec.wiring->node.size() == static_cast<std::size_t>(spec.count));
+    FLOWPLAN_ASSERT(spec.wiring->leaf.size() == spec.wiring->node.size());
+    if (spec.instance->instances != 1)
+      refuse(fmt::format("{} is a unit of several instances: an imported cluster is made of {}",
+                         spec.instance->id, spec.instance->member));
+  }
   const Fabric& fabric = spec.fabric;
   if (fabric.nodes_per_leaf < 0)
     refuse(
@@ -77,7 +86,10 @@ Result<void> read_domain(const ClusterSpec& spec, Figures& figures) {
                           instance.id, domain, figures.gpus_per_node)));
 
   figures.domain_gpus = domain;
-  if (domain > instance.gpus) {
+  if (spec.wiring) {
+    figures.domain_gpus =
+        std::min(domain, static_cast<int>(spec.wiring->nodes_per_domain) * instance.gpus);
+  } else if (domain > instance.gpus) {
     // An instance that exists in UltraServers only: a few are a part of one, more must be whole
     // ones.
     const int units = domain / instance.gpus;
@@ -153,7 +165,19 @@ void read_host(const ClusterSpec& spec, Figures& figures) {
   figures.pcie = least != generations.end() ? gigabytes_per_second(*least) : figures.nic;
 }
 
+int most_in_a_group(const std::vector<std::uint32_t>& group_of) {
+  return static_cast<int>(Grouping::listed(group_of).largest());
+}
+
+/// A real fabric is at least as large as what of it is known.
+void read_wired_sizes(const ClusterSpec& spec, Figures& figures) {
+  figures.nodes_per_leaf = std::max(spec.fabric.nodes_per_leaf, most_in_a_group(spec.wiring->leaf));
+  figures.leaves_per_pod = std::max(spec.fabric.leaves_per_pod, most_in_a_group(spec.wiring->pod));
+  if (spec.fabric.rail_optimised) figures.leaves_per_pod *= std::max(1, figures.nics_per_node);
+}
+
 void read_sizes(const ClusterSpec& spec, Figures& figures) {
+  if (spec.wiring) return read_wired_sizes(spec, figures);
   const catalog::Constants& defaults = *spec.defaults;
   figures.nodes_per_leaf = spec.fabric.nodes_per_leaf;
   if (figures.nodes_per_leaf == 0) {
@@ -191,6 +215,9 @@ void read_latencies(const ClusterSpec& spec, Figures& figures) {
 }
 
 void note_fabric(const ClusterSpec& spec, Figures& figures) {
+  if (spec.wiring)
+    figures.assumptions.insert(figures.assumptions.end(), spec.wiring->notes.begin(),
+                               spec.wiring->notes.end());
   if (figures.nics_per_node == 0) return;
   const Fabric& fabric = spec.fabric;
   const bool ec2 = spec.instance->kind != catalog::InstanceKind::reference;
@@ -200,11 +227,17 @@ void note_fabric(const ClusterSpec& spec, Figures& figures) {
                         "(\"non-blocking\" is a claim)"
                       : "The fabric of this reference system is not described",
                   fabric.leaf_oversubscription, fabric.core_oversubscription));
-  if (fabric.nodes_per_leaf == 0 || fabric.leaves_per_pod == 0)
+  if (spec.wiring) {
+    figures.assumptions.push_back(fmt::format(
+        "Which nodes share a switch comes from the imported file, how many links a switch has does "
+        "not: every leaf is built for {} nodes, every pod for {} leaves.",
+        figures.nodes_per_leaf, figures.leaves_per_pod));
+  } else if (fabric.nodes_per_leaf == 0 || fabric.leaves_per_pod == 0) {
     figures.assumptions.push_back(fmt::format(
         "Sizes of the fabric are not published: {} nodes below a leaf and {} leaves in a "
         "pod assumed.",
         figures.nodes_per_leaf, figures.leaves_per_pod));
+  }
   figures.assumptions.push_back(
       fabric.routing == Routing::spray
           ? "Packets are spread over all equal paths, so parallel links act as one."

@@ -32,16 +32,23 @@ Result<Layout> Layout::make(const ClusterSpec& spec, const Figures& figures) {
   layout.domain_gpus = static_cast<std::uint32_t>(figures.domain_gpus);
   layout.nvlink = layout.domain_gpus > 1;
   layout.rails = network && spec.fabric.rail_optimised ? node.nics : 1;
-  layout.nodes_per_leaf = static_cast<std::uint32_t>(figures.nodes_per_leaf);
-  const auto leaves_per_pod = static_cast<std::uint32_t>(figures.leaves_per_pod);
-  layout.blocks_per_pod = std::max(1u, leaves_per_pod / layout.rails);
   if (network && spec.fabric.routing == Routing::ecmp)
     layout.planes = static_cast<std::uint32_t>(
         std::min(ecmp_planes(spec, figures, layout.rails), static_cast<double>(Layout::max_links)));
 
-  const std::uint64_t blocks = network ? divide_up(nodes, layout.nodes_per_leaf) : 0;
+  const auto nodes_per_leaf = static_cast<std::uint32_t>(figures.nodes_per_leaf);
+  const std::uint32_t blocks_per_pod =
+      std::max(1u, static_cast<std::uint32_t>(figures.leaves_per_pod) / layout.rails);
+  const bool wired = network && spec.wiring != nullptr;
+  std::uint64_t blocks = network ? divide_up(nodes, nodes_per_leaf) : 0;
+  std::uint64_t pods = divide_up(blocks, blocks_per_pod);
+  if (wired) {
+    layout.in_block = Grouping::listed(spec.wiring->leaf);
+    layout.in_pod = Grouping::listed(spec.wiring->pod);
+    blocks = layout.in_block.groups();
+    pods = layout.in_pod.groups();
+  }
   const std::uint64_t leaves = blocks * layout.rails;
-  const std::uint64_t pods = divide_up(blocks, layout.blocks_per_pod);
   layout.spines = leaves > 1;
   layout.cores = pods > 1;
   const std::uint64_t leaf_ups = layout.spines ? leaves * layout.planes : 0;
@@ -63,6 +70,10 @@ Result<Layout> Layout::make(const ClusterSpec& spec, const Figures& figures) {
   layout.blocks = narrow(blocks);
   layout.leaves = narrow(leaves);
   layout.pods = narrow(pods);
+  if (!wired) {
+    layout.in_block = Grouping::even(network ? layout.nodes : 0, nodes_per_leaf);
+    layout.in_pod = Grouping::even(layout.blocks, blocks_per_pod);
+  }
 
   layout.first_plane = layout.nodes * node.vertices();
   layout.first_leaf = layout.first_plane + (layout.nvlink ? layout.domains : 0);
@@ -78,50 +89,46 @@ Result<Layout> Layout::make(const ClusterSpec& spec, const Figures& figures) {
 
   layout.nvlink_rate = figures.nvlink.value();
   layout.nic_rate = figures.nic.value();
-  layout.leaf_uplink = static_cast<double>(layout.nodes_per_leaf) * layout.nics_per_rail() *
+  layout.leaf_uplink = static_cast<double>(nodes_per_leaf) * layout.nics_per_rail() *
                        layout.nic_rate / spec.fabric.leaf_oversubscription;
-  layout.pod_uplink = static_cast<double>(layout.blocks_per_pod) * layout.rails *
-                      layout.leaf_uplink / spec.fabric.core_oversubscription;
+  layout.pod_uplink = static_cast<double>(blocks_per_pod) * layout.rails * layout.leaf_uplink /
+                      spec.fabric.core_oversubscription;
   return layout;
 }
 
-std::uint32_t Layout::nodes_in_block(std::uint32_t block) const {
-  return std::min(nodes_per_leaf, nodes - block * nodes_per_leaf);
-}
-
-std::uint32_t Layout::leaves_in_pod(std::uint32_t pod) const {
-  return std::min(blocks_per_pod, blocks - pod * blocks_per_pod) * rails;
+std::uint32_t Layout::first_link_of_block(std::uint32_t block) const {
+  const std::uint32_t uplinks = spines ? block * rails * planes : 0;
+  return leaf_links + in_block.before(block) * node.nics + uplinks;
 }
 
 std::uint32_t Layout::first_link_of_leaf(std::uint32_t leaf) const {
   const std::uint32_t block = leaf / rails;
-  const std::uint32_t ports_of_earlier_blocks = block * nodes_per_leaf * node.nics;
-  const std::uint32_t ports_of_earlier_rails =
-      leaf % rails * nodes_in_block(block) * nics_per_rail();
-  const std::uint32_t uplinks_of_earlier_leaves = spines ? leaf * planes : 0;
-  return leaf_links + ports_of_earlier_blocks + ports_of_earlier_rails + uplinks_of_earlier_leaves;
+  const std::uint32_t ports = in_block.size(block) * nics_per_rail();
+  return first_link_of_block(block) + leaf % rails * (ports + (spines ? planes : 0));
+}
+
+std::uint32_t Layout::first_link_of_pod(std::uint32_t pod) const {
+  const std::uint32_t uplinks = cores ? pod * planes : 0;
+  return spine_links + in_pod.before(pod) * rails * planes + uplinks;
 }
 
 std::uint32_t Layout::first_link_of_spine(std::uint32_t pod, std::uint32_t plane) const {
-  const std::uint32_t earlier_pods = pod * blocks_per_pod * rails * planes;
-  const std::uint32_t earlier_planes = plane * leaves_in_pod(pod);
-  const std::uint32_t uplinks_of_earlier_spines = cores ? pod * planes + plane : 0;
-  return spine_links + earlier_pods + earlier_planes + uplinks_of_earlier_spines;
+  return first_link_of_pod(pod) + plane * (leaves_in_pod(pod) + (cores ? 1 : 0));
 }
 
 std::uint32_t Layout::nic_in(std::uint32_t of_node, std::uint32_t nic) const {
   const std::uint32_t port = rails > 1 ? 0 : nic;
-  return first_link_of_leaf(leaf_of(of_node, nic)) + of_node % nodes_per_leaf * nics_per_rail() +
+  return first_link_of_leaf(leaf_of(of_node, nic)) + in_block.position(of_node) * nics_per_rail() +
          port;
 }
 
 std::uint32_t Layout::leaf_up(std::uint32_t leaf, std::uint32_t plane) const {
-  return first_link_of_leaf(leaf) + nodes_in_block(leaf / rails) * nics_per_rail() + plane;
+  return first_link_of_leaf(leaf) + in_block.size(leaf / rails) * nics_per_rail() + plane;
 }
 
 std::uint32_t Layout::leaf_down(std::uint32_t leaf, std::uint32_t plane) const {
   const std::uint32_t pod = pod_of_leaf(leaf);
-  return first_link_of_spine(pod, plane) + (leaf - pod * blocks_per_pod * rails);
+  return first_link_of_spine(pod, plane) + port_of_leaf(leaf);
 }
 
 std::uint32_t Layout::spine_up(std::uint32_t pod, std::uint32_t plane) const {
@@ -134,13 +141,13 @@ std::uint32_t Layout::core_down(std::uint32_t pod, std::uint32_t plane) const {
 
 Layout::SwitchLink Layout::leaf_link(std::uint32_t link) const {
   const std::uint32_t uplinks = spines ? planes : 0;
-  const std::uint32_t links_of_block = nodes_per_leaf * node.nics + rails * uplinks;
-  const std::uint32_t block = (link - leaf_links) / links_of_block;
-  const std::uint32_t in_block = (link - leaf_links) % links_of_block;
-  const std::uint32_t ports = nodes_in_block(block) * nics_per_rail();
-  const std::uint32_t position = in_block % (ports + uplinks);
+  const std::uint32_t block = in_block.find(
+      link - leaf_links, [this](std::uint32_t b) { return first_link_of_block(b) - leaf_links; });
+  const std::uint32_t inside = link - first_link_of_block(block);
+  const std::uint32_t ports = in_block.size(block) * nics_per_rail();
+  const std::uint32_t position = inside % (ports + uplinks);
   SwitchLink out;
-  out.of = block * rails + in_block / (ports + uplinks);
+  out.of = block * rails + inside / (ports + uplinks);
   out.up = position >= ports;
   out.port = position;
   out.plane = out.up ? position - ports : 0;
@@ -149,13 +156,13 @@ Layout::SwitchLink Layout::leaf_link(std::uint32_t link) const {
 
 Layout::SwitchLink Layout::spine_link(std::uint32_t link) const {
   const std::uint32_t uplinks = cores ? 1 : 0;
-  const std::uint32_t links_of_pod = (blocks_per_pod * rails + uplinks) * planes;
   SwitchLink out;
-  out.of = (link - spine_links) / links_of_pod;
-  const std::uint32_t in_pod = (link - spine_links) % links_of_pod;
+  out.of = in_pod.find(link - spine_links,
+                       [this](std::uint32_t pod) { return first_link_of_pod(pod) - spine_links; });
+  const std::uint32_t inside = link - first_link_of_pod(out.of);
   const std::uint32_t ports = leaves_in_pod(out.of);
-  out.plane = in_pod / (ports + uplinks);
-  out.port = in_pod % (ports + uplinks);
+  out.plane = inside / (ports + uplinks);
+  out.port = inside % (ports + uplinks);
   out.up = out.port == ports;
   return out;
 }
@@ -196,7 +203,7 @@ Layout::Ends Layout::leaf_ends(std::uint32_t link) const {
   const SwitchLink at = leaf_link(link);
   const std::uint32_t from = first_leaf + at.of;
   if (at.up) return {from, spine(pod_of_leaf(at.of), at.plane)};
-  const std::uint32_t n = at.of / rails * nodes_per_leaf + at.port / nics_per_rail();
+  const std::uint32_t n = in_block.member(at.of / rails, at.port / nics_per_rail());
   const std::uint32_t nic = at.of % rails + at.port % nics_per_rail();
   return {from, n * node.vertices() + node.first_nic() + nic};
 }
@@ -205,7 +212,7 @@ Layout::Ends Layout::spine_ends(std::uint32_t link) const {
   const SwitchLink at = spine_link(link);
   const std::uint32_t from = spine(at.of, at.plane);
   if (at.up) return {from, first_core + at.plane};
-  return {from, first_leaf + at.of * blocks_per_pod * rails + at.port};
+  return {from, first_leaf + in_pod.member(at.of, at.port / rails) * rails + at.port % rails};
 }
 
 Layout::Ends Layout::ends(std::uint32_t link) const {

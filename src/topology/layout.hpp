@@ -5,6 +5,7 @@
 #include "figures.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/flow/flow_set.hpp"
+#include "grouping.hpp"
 #include "node_template.hpp"
 
 namespace flowplan::topology {
@@ -31,8 +32,9 @@ class Layout {
   bool nvlink = false;
 
   std::uint32_t rails = 1;  ///< leaves of a block
-  std::uint32_t nodes_per_leaf = 0, blocks = 0, leaves = 0;
-  std::uint32_t blocks_per_pod = 0, pods = 0;
+  Grouping in_block;        ///< of nodes into blocks
+  Grouping in_pod;          ///< of blocks into pods
+  std::uint32_t blocks = 0, leaves = 0, pods = 0;
   std::uint32_t planes = 1;
   bool spines = false, cores = false;  ///< more than one leaf; more than one pod
 
@@ -48,13 +50,18 @@ class Layout {
     return gpu % node.gpus / node.gpus_per_nic;
   }
   [[nodiscard]] std::uint32_t leaf_of(std::uint32_t at_node, std::uint32_t nic) const {
-    return at_node / nodes_per_leaf * rails + (rails > 1 ? nic : 0);
+    return in_block.of(at_node) * rails + (rails > 1 ? nic : 0);
   }
   [[nodiscard]] std::uint32_t pod_of_leaf(std::uint32_t leaf) const {
-    return leaf / (blocks_per_pod * rails);
+    return in_pod.of(leaf / rails);
   }
-  [[nodiscard]] std::uint32_t nodes_in_block(std::uint32_t block) const;
-  [[nodiscard]] std::uint32_t leaves_in_pod(std::uint32_t pod) const;
+  [[nodiscard]] std::uint32_t leaves_in_pod(std::uint32_t pod) const {
+    return in_pod.size(pod) * rails;
+  }
+  /// Of a leaf within its pod.
+  [[nodiscard]] std::uint32_t port_of_leaf(std::uint32_t leaf) const {
+    return in_pod.position(leaf / rails) * rails + leaf % rails;
+  }
 
   // Vertices.
   [[nodiscard]] std::uint32_t gpu_vertex(std::uint32_t gpu) const {
@@ -104,7 +111,9 @@ class Layout {
   [[nodiscard]] Ends node_ends(std::uint32_t link) const;
   [[nodiscard]] Ends leaf_ends(std::uint32_t link) const;
   [[nodiscard]] Ends spine_ends(std::uint32_t link) const;
+  [[nodiscard]] std::uint32_t first_link_of_block(std::uint32_t block) const;
   [[nodiscard]] std::uint32_t first_link_of_leaf(std::uint32_t leaf) const;
+  [[nodiscard]] std::uint32_t first_link_of_pod(std::uint32_t pod) const;
   [[nodiscard]] std::uint32_t first_link_of_spine(std::uint32_t pod, std::uint32_t plane) const;
 };
 

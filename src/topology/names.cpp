@@ -53,35 +53,47 @@ std::string Cluster::vertex_name(VertexId vertex) const {
   const std::uint32_t id = index(vertex);
   const std::uint32_t of_node = id / node.vertices(), local = id % node.vertices();
   // Parallel switches carry their number behind the name of what they are parallel parts of.
-  const auto parallel = [](const char* what, std::uint32_t one, const char* part,
-                           std::uint32_t position, std::uint32_t parts) {
-    return parts > 1 ? fmt::format("{}{}.{}{}", what, one, part, position)
-                     : fmt::format("{}{}", what, one);
+  const auto parallel = [](const std::string& whole, const char* part, std::uint32_t position,
+                           std::uint32_t parts) {
+    return parts > 1 ? fmt::format("{}.{}{}", whole, part, position) : whole;
   };
+  const auto inside = [&](const char* what, std::uint32_t first) {
+    return fmt::format("{}.{}{}", node_name(of_node), what, local - first);
+  };
+  const Wiring* wiring = data_->spec.wiring.get();
   switch (kind(vertex)) {
     case VertexKind::gpu:
       return fmt::format("gpu{}", of_node * node.gpus + local);
     case VertexKind::pcie_switch:
-      return fmt::format("node{}.pcie{}", of_node, local - node.first_switch());
+      return inside("pcie", node.first_switch());
     case VertexKind::cpu_socket:
-      return fmt::format("node{}.cpu{}", of_node, local - node.first_socket());
+      return inside("cpu", node.first_socket());
     case VertexKind::nic_group:
-      return fmt::format("node{}.nic{}", of_node, local - node.first_nic());
+      return inside("nic", node.first_nic());
     case VertexKind::nvswitch_plane:
       return fmt::format("nvswitch{}", id - layout.first_plane);
     case VertexKind::leaf: {
       const std::uint32_t leaf = id - layout.first_leaf;
-      return parallel("leaf", leaf / layout.rails, "rail", leaf % layout.rails, layout.rails);
+      const std::uint32_t block = leaf / layout.rails;
+      return parallel(wiring ? wiring->leaf_name[block] : fmt::format("leaf{}", block), "rail",
+                      leaf % layout.rails, layout.rails);
     }
     case VertexKind::spine: {
       const std::uint32_t spine = id - layout.first_spine;
-      return parallel("spine", spine / layout.planes, "plane", spine % layout.planes,
-                      layout.planes);
+      const std::uint32_t pod = spine / layout.planes;
+      return parallel(wiring ? wiring->pod_name[pod] : fmt::format("spine{}", pod), "plane",
+                      spine % layout.planes, layout.planes);
     }
     case VertexKind::core:
-      return parallel("core", 0, "plane", id - layout.first_core, layout.planes);
+      return parallel("core0", "plane", id - layout.first_core, layout.planes);
   }
   return {};
+}
+
+std::optional<VertexId> Cluster::find_vertex(std::string_view name) const {
+  for (std::uint32_t id = 0; id < vertices(); ++id)
+    if (vertex_name(VertexId{id}) == name) return VertexId{id};
+  return std::nullopt;
 }
 
 std::string Cluster::link_name(flow::LinkId link) const {

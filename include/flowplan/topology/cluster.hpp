@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,12 +72,31 @@ struct Fabric {
   bool rail_optimised = false;
 };
 
+/// Where every node of a real cluster stands, as read from a file (topology/import.hpp), instead of
+/// the regular order that `Fabric` describes. Sizes of the fabric left at 0 are those of the
+/// largest leaf and pod; each leaf and pod is built with the uplinks of such a one.
+struct Wiring {
+  std::vector<std::string> node;       ///< name of every node; those of an NVLink domain in a row
+  std::vector<std::uint32_t> leaf;     ///< of every node; leaves are numbered without gaps
+  std::vector<std::uint32_t> pod;      ///< of every leaf, likewise
+  std::vector<std::string> leaf_name;  ///< by leaf
+  std::vector<std::string> pod_name;   ///< by pod
+  /// Nodes that take no ranks: cordoned, failed, or a part of an UltraServer that the file does not
+  /// list.
+  std::vector<bool> idle;
+  std::vector<std::uint32_t> listed;  ///< the nodes that take ranks, in the order of the file
+  std::uint32_t nodes_per_domain = 1;
+  std::vector<std::string> notes;  ///< what was read and assumed; `summarise()` repeats them
+};
+
 struct ClusterSpec {
   const catalog::Instance* instance = nullptr;  ///< outlives the cluster, as the two below
   int count = 1;  ///< units of `instance`: instances, UltraServers or nodes
   Fabric fabric;
   const catalog::Gpu* gpu = nullptr;             ///< that of `instance`; its NVLink rate
   const catalog::Constants* defaults = nullptr;  ///< a set of kind "fabric"
+  /// A real cluster of `count` nodes, each one unit of `instance`; null: a regular one.
+  std::shared_ptr<const Wiring> wiring = {};
 };
 
 /// A link that carries less than it was built for: its capacity times `factor`, finite and >= 0.
@@ -109,6 +129,9 @@ class Cluster {
   [[nodiscard]] std::uint32_t nodes() const;  ///< EC2 instances, or servers
   [[nodiscard]] std::uint32_t gpus_per_node() const;
   [[nodiscard]] std::uint32_t node_of(GpuId gpu) const;
+  [[nodiscard]] std::string node_name(std::uint32_t node) const;  ///< "node3", or as imported
+  /// False for a node that takes no ranks, see `Wiring::idle`.
+  [[nodiscard]] bool takes_ranks(std::uint32_t node) const;
   [[nodiscard]] std::uint32_t domains() const;  ///< NVLink domains
   [[nodiscard]] std::uint32_t gpus_per_domain() const;
   [[nodiscard]] std::uint32_t domain_of(GpuId gpu) const;
@@ -138,6 +161,10 @@ class Cluster {
   [[nodiscard]] VertexId vertex(GpuId gpu) const;
   [[nodiscard]] VertexKind kind(VertexId vertex) const;
   [[nodiscard]] std::string vertex_name(VertexId vertex) const;  ///< "gpu12", "node1.nic3", "leaf0"
+  /// The link from one vertex to another; `flow::no_link` where there is none.
+  [[nodiscard]] flow::LinkId link_between(VertexId from, VertexId to) const;
+  /// The vertex of that name, nothing where there is none; compares with the name of every vertex.
+  [[nodiscard]] std::optional<VertexId> find_vertex(std::string_view name) const;
 
   /// A GPU's port to its NVLink switch plane; `flow::no_link` in a domain of one.
   [[nodiscard]] flow::LinkId nvlink_out(GpuId gpu) const;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +18,10 @@ namespace flowplan::topology {
                                               double factor);
 [[nodiscard]] std::vector<Slowdown> slow_nvlink(const Cluster& cluster, GpuId gpu, double factor);
 
+/// All links of a GPU: its NVLink port and its PCIe link. One that has failed cuts off whoever
+/// needs it.
+[[nodiscard]] std::vector<Slowdown> slow_gpu(const Cluster& cluster, GpuId gpu, double factor);
+
 /// Reads a what-if as people type it, "WHAT:WHERE=FACTOR": factor 0.5 leaves half of the capacity,
 /// 0 is a failure, both directions. Several are joined by commas.
 ///
@@ -23,11 +29,22 @@ namespace flowplan::topology {
 ///     nic:node3=0        all NICs of a node
 ///     nvlink:gpu12=0.5   a GPU's port to its NVLink switch
 ///     pcie:gpu12=0.5     the PCIe links of a GPU and of its NICs to their switch
+///     gpu:gpu12=0        a GPU: its NVLink port and its PCIe link
+///     node:node3=0       a node: all its GPUs and NICs
 ///     uplink:leaf5=0.5   a leaf's links to its spines
 ///     uplink:pod1=0.5    a pod's links to the core
+///     leaf:leaf5=0       a leaf: its links to the nodes below and its uplinks
+///     link:node0.nic0->leaf0=0.5   one link, this direction only, as reports name it
 ///
-/// Errors: FP090 for what cannot be read, FP060 for a part that the cluster does not have.
+/// In an imported cluster nodes, leaves and pods go by their own names too. Errors: FP090 for what
+/// cannot be read, FP060 for a part that the cluster does not have, with the nearest name.
 [[nodiscard]] Result<std::vector<Slowdown>> parse_degradation(const Cluster& cluster,
                                                               std::string_view text);
+
+/// How traffic finds its way in a degraded cluster, a sentence for each kind of trouble: which GPUs
+/// leave their node by others' NICs, which are cut off and by which link, and which links are only
+/// slower. At most `most` of each kind are named, the rest counted. Empty as built.
+[[nodiscard]] std::vector<std::string> describe_reroutes(const Cluster& cluster,
+                                                         std::size_t most = 8);
 
 }  // namespace flowplan::topology

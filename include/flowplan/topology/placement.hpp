@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -9,10 +10,18 @@
 
 namespace flowplan::topology {
 
-/// Which NVLink domains the ranks of a job get: the first ones in order, or random ones in random
-/// order. Ranks of one domain stay together either way, as schedulers give out whole nodes.
-enum class PlacementKind { contiguous, scattered };
-[[nodiscard]] std::string_view name(PlacementKind kind);
+/// Which NVLink domains the ranks of a job get, and in which order. Ranks of one domain stay
+/// together, as schedulers give out whole nodes.
+enum class PlacementKind {
+  contiguous,  ///< the first ones in order
+  scattered,   ///< random ones in random order
+  by_leaf,     ///< the fewest leaves: whole ones, the largest first, the rest where it fits best
+  spread,      ///< dealt to the leaves in turn, the most leaves
+  by_ultraserver,  ///< the fewest NVLink domains: those with the most GPUs that take ranks first
+  imported,        ///< node by node in the order of the file that the cluster was read from
+};
+[[nodiscard]] std::string_view name(PlacementKind kind);  ///< "contiguous", "by-leaf", ...
+[[nodiscard]] std::optional<PlacementKind> find_placement(std::string_view name);
 
 struct PlacementSpec {
   PlacementKind kind = PlacementKind::contiguous;
@@ -27,8 +36,12 @@ struct Placement {
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpu.size()); }
 };
 
-/// Fills domain after domain with `ranks` ranks; the last domain may be partly used. Error FP061
-/// for no ranks, more than the cluster holds, or more per domain than it has GPUs.
+/// GPUs that can have a rank: those of nodes that take ranks, at most `gpus_per_domain` a domain.
+[[nodiscard]] std::uint32_t room(const Cluster& cluster, const PlacementSpec& spec = {});
+
+/// Fills domain after domain with `ranks` ranks; the last domain may be partly used, nodes that
+/// take no ranks are passed by. Error FP061 for no ranks, more than there is room for, more per
+/// domain than it has GPUs, or `imported` in a cluster that was not.
 [[nodiscard]] Result<Placement> place(const Cluster& cluster, std::uint32_t ranks,
                                       const PlacementSpec& spec = {});
 
