@@ -1,20 +1,27 @@
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "collective_measured.hpp"
 #include "collective_system.hpp"
+#include "expert_parallel_rows.hpp"
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/collective/collective.hpp"
+#include "flowplan/collective/profile.hpp"
 #include "flowplan/collective/stack.hpp"
+#include "flowplan/collective/transfer.hpp"
 
 namespace flowplan::accuracy {
 namespace {
 
-using collective::Algorithm;
 using collective::Operation;
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
@@ -22,74 +29,40 @@ constexpr double mib = 1024.0 * 1024.0;
 constexpr double giga = 1e9;
 constexpr double per_us = 1e6;
 
-/// What a row asks for, in the file's own words.
-struct Measured {
-  std::string operation, gpu, system, nccl_version, choice, source, notes;
-  double nodes = 0, gpus = 0, size = 0;
-  std::optional<double> time_us, algbw, busbw;
-};
+/// Largest size of a usual sweep: where a row names only the peak of one.
+constexpr double peak_size = 16.0 * gib;
 
-Measured read(const CsvTable& table, std::size_t row) {
-  Measured m;
-  m.operation = table.text(row, "collective");
-  m.gpu = table.text(row, "gpu");
-  m.system = table.text(row, "instance_or_system");
-  m.nccl_version = table.text(row, "nccl_version");
-  m.choice = table.text(row, "algo_proto_if_known");
-  m.source = table.text(row, "source");
-  m.notes = table.text(row, "notes");
-  m.nodes = table.number(row, "nodes").value_or(0.0);
-  m.gpus = table.number(row, "gpus").value_or(0.0);
-  m.size = table.number(row, "size_bytes").value_or(0.0);
-  m.time_us = table.number(row, "time_us");
-  m.algbw = table.number(row, "algbw_GBps");
-  m.busbw = table.number(row, "busbw_GBps");
-  return m;
+bool names_a_peak(const MeasuredCollective& row) {
+  return row.size <= 0.0 && row.notes_say("peak") && row.operation != "alltoall";
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-/// An algorithm that the run was told to use, or a ring where NCCL would have had others.
-std::optional<Algorithm> forced(const Measured& row) {
-  if (contains(row.choice, "forced")) {
-    return collective::find_algorithm(row.choice.substr(0, row.choice.find(' ')));
-  }
-  if (row.choice == "RING" || contains(row.choice, "NVLS off") ||
-      contains(row.notes, "NVLS_ENABLE=0")) {
-    return Algorithm::ring;
-  }
-  return std::nullopt;
+double size_of(const MeasuredCollective& row) {
+  return names_a_peak(row) ? peak_size : row.size;
 }
 
 /// Why a row cannot be predicted or scored; empty when it can.
-std::string reason_to_skip(const Measured& row, const CollectiveSystem& system,
+std::string reason_to_skip(const MeasuredCollective& row, const CollectiveSystem& system,
                            std::optional<Operation> operation) {
-  if (!operation) return "operation not modelled in this release: " + row.operation;
-  if (system.instance.empty()) return system.skipped;
-  if (row.size <= 0.0) return "message size not stated";
-  if (row.gpus < 2.0) return "fewer than two ranks";
+  if (!operation) return "operation not modelled: " + row.operation;
+  if (!system.known()) return system.skipped;
+  if (size_of(row) <= 0.0) return "message size not stated";
+  if (row.gpus < 2) return "fewer than two ranks";
   if (!row.time_us && !row.busbw) return "neither a time nor a bus bandwidth";
   // One printed digit of bandwidth says nothing about the time.
   constexpr double least_printed_algbw = 0.1;
-  if (contains(row.notes, "time derived") && row.algbw && *row.algbw < least_printed_algbw) {
+  if (row.notes_say("time derived") && row.algbw && *row.algbw < least_printed_algbw) {
     return "time derived from a bandwidth of one digit";
-  }
-  if (contains(row.notes, "channels forced")) return "a forced count of channels is not modelled";
-  if (row.operation == "all_gather" && row.choice == "NVLS") {
-    return "NVLS all_gather is not modelled in this release";
   }
   return {};
 }
 
-std::string group_of(const Measured& row, Operation operation, const CollectiveSystem& system) {
-  const std::string_view size = row.size >= gib   ? ">= 1 GiB"
-                                : row.size >= mib ? "1 MiB to 1 GiB"
-                                                  : "< 1 MiB";
-  if (system.units == 1) {
-    return fmt::format("one node, {}", row.size >= mib ? ">= 1 MiB" : "< 1 MiB");
-  }
+std::string group_of(const MeasuredCollective& row, Operation operation,
+                     const CollectiveSystem& system) {
+  const double bytes = size_of(row);
+  const std::string_view size = bytes >= gib   ? ">= 1 GiB"
+                                : bytes >= mib ? "1 MiB to 1 GiB"
+                                               : "< 1 MiB";
+  if (system.units == 1) return fmt::format("one node, {}", bytes >= mib ? ">= 1 MiB" : "< 1 MiB");
   const bool p5_p6 = system.instance.starts_with("p5") || system.instance.starts_with("p6");
   const bool main = operation == Operation::all_reduce || operation == Operation::all_gather;
   if (p5_p6 && main) return fmt::format("P5 and P6 multi-node all_reduce and all_gather, {}", size);
@@ -119,10 +92,13 @@ class Systems {
     return known.get();
   }
 
-  Result<const catalog::Constants*> profile(const CollectiveSystem& system,
+  /// The stack with the versions that the row names.
+  Result<const catalog::Constants*> profile(const MeasuredCollective& row,
+                                            const CollectiveSystem& system,
                                             const topology::Cluster& cluster) const {
-    return catalog_.constants(system.profile.empty() ? cluster.spec().instance->collective_profile
-                                                     : system.profile);
+    const std::string& id =
+        system.profile.empty() ? cluster.spec().instance->collective_profile : system.profile;
+    return collective::find_profile(catalog_, id, {row.nccl_version, plugin_version(row)});
   }
 
   Result<const collective::Stack*> stack(const catalog::Constants& profile) {
@@ -154,53 +130,141 @@ collective::Group group_of_ranks(const CollectiveSystem& system, const topology:
 }
 
 /// What the benchmark script itself adds to a time; a named figure, never part of a prediction.
-double harness_offset_us(const Measured& row, const catalog::Constants& profile) {
-  if (!contains(row.notes, "torch all_reduce_bench.py")) return 0.0;
+double harness_offset_us(const MeasuredCollective& row, const catalog::Constants& profile) {
+  if (!row.notes_say("torch all_reduce_bench.py")) return 0.0;
   const double one_node = profile.get("harness.torch_offset_us", 0.0);
-  return row.nodes > 1.0 ? profile.get("harness.torch_net_offset_us", one_node) : one_node;
+  return row.nodes > 1 ? profile.get("harness.torch_net_offset_us", one_node) : one_node;
+}
+
+/// "4x100Gbps (one GPU)": the NICs that take part, one direction.
+std::optional<double> stated_gbps(std::string_view fabric) {
+  const std::size_t unit = fabric.find("Gbps");
+  if (unit == std::string_view::npos) return std::nullopt;
+  std::size_t begin = unit;
+  while (begin > 0 && (std::isdigit(static_cast<unsigned char>(fabric[begin - 1])) != 0 ||
+                       fabric[begin - 1] == 'x'))
+    --begin;
+  double product = 1.0, factor = 0.0;
+  for (const char c : fabric.substr(begin, unit - begin)) {
+    if (c == 'x') product *= std::exchange(factor, 0.0);
+    if (c != 'x') factor = 10.0 * factor + (c - '0');
+  }
+  return factor > 0.0 ? std::optional(product * factor) : std::nullopt;
+}
+
+/// "PCIe5 x16": its line rate, one direction (8 GT/s a lane with 128/130 coding, doubled from
+/// generation to generation after the third).
+std::optional<double> pcie_rate(std::string_view fabric) {
+  constexpr std::string_view name = "PCIe";
+  if (!fabric.starts_with(name) || fabric.size() < name.size() + 4) return std::nullopt;
+  const int generation = fabric[name.size()] - '0';
+  double lanes = 0.0;
+  for (const char c : fabric.substr(name.size() + 3))
+    lanes = 10.0 * lanes + (c - '0');
+  return lanes * std::exp2(generation - 3) * 8e9 / 8.0 * 128.0 / 130.0;
+}
+
+/// Line rate of the link that a transfer row is about.
+Result<BytesPerSecond> line_of(const MeasuredCollective& row, collective::Transfer transfer,
+                               const topology::Cluster& cluster) {
+  using collective::Transfer;
+  constexpr double bits = 8.0;
+  const topology::GpuId first{0};
+  switch (transfer) {
+    case Transfer::gpu_copy:
+    case Transfer::gpu_copy_both_ways:
+      return BytesPerSecond(cluster.capacity(cluster.nvlink_out(first)));
+    case Transfer::host_copy:
+      if (const auto rate = pcie_rate(row.fabric)) return BytesPerSecond(*rate);
+      return fail(error(Code::bad_collective, "the PCIe link is not stated"));
+    default:
+      break;
+  }
+  if (const auto gbps = stated_gbps(row.fabric)) {
+    // Exchanges are rated by GPU: the stated NICs are a node's.
+    const bool by_gpu = row.gpus > row.nodes && transfer != Transfer::rdma_write;
+    return BytesPerSecond(*gbps * giga / bits * (by_gpu ? 1.0 * row.nodes / row.gpus : 1.0));
+  }
+  return fail(error(Code::bad_collective, "the NICs that take part are not stated"));
 }
 
 struct Prediction {
   double time_us = 0.0, busbw = 0.0;
+  Band band;
 };
 
-Result<Prediction> predict_row(const Measured& row, Operation operation,
+Result<Prediction> predict_row(const MeasuredCollective& row, Operation operation,
                                const CollectiveSystem& system, Systems& systems) {
   const auto cluster = systems.cluster(system);
   if (!cluster) return fail(cluster.error());
-  const auto profile = systems.profile(system, **cluster);
+  const auto profile = systems.profile(row, system, **cluster);
   if (!profile) return fail(profile.error());
   const auto stack = systems.stack(**profile);
   if (!stack) return fail(stack.error());
   collective::Request request;
   request.operation = operation;
-  request.size = Bytes(row.size);
+  request.size = Bytes(size_of(row));
   request.groups = {group_of_ranks(system, **cluster)};
-  request.algorithm = forced(row);
+  request.algorithm = forced_algorithm(row);
+  request.channels = forced_channels(row);
   const auto outcome = collective::predict(**stack, **cluster, request);
   if (!outcome) return fail(outcome.error());
   const double time_us = outcome->time.value() * per_us + harness_offset_us(row, **profile);
-  return Prediction{time_us, row.size / (time_us / per_us) / giga *
-                                 collective::bus_factor(operation, outcome->shape.ranks)};
+  return Prediction{time_us,
+                    request.size.value() / (time_us / per_us) / giga *
+                        collective::bus_factor(operation, outcome->shape.ranks),
+                    outcome->band};
 }
 
-Row predicted_row(const Measured& measured, std::string id, const catalog::Catalog& catalog,
-                  Systems& systems) {
+/// A row of one link, or of an exchange without NCCL.
+void predict_transfer_row(const MeasuredCollective& measured, collective::Transfer transfer,
+                          const CollectiveSystem& system, Systems& systems, Row& row) {
+  const auto rate = measured.algbw ? measured.algbw : measured.busbw;
+  row.metric = measured.time_us ? "time_us" : measured.algbw ? "algbw_GBps" : "busbw_GBps";
+  row.measured = measured.time_us ? *measured.time_us : rate.value_or(0.0);
+  row.by.emplace_back("group", fmt::format("transfers, {}", collective::name(transfer)));
+  if (!(row.measured > 0.0)) row.skipped = "neither a time nor a bandwidth";
+  if (!row.skipped.empty()) return;
+  const auto cluster = systems.cluster(system);
+  const auto profile = cluster ? systems.profile(measured, system, **cluster)
+                               : Result<const catalog::Constants*>(fail(cluster.error()));
+  const auto line = profile ? line_of(measured, transfer, **cluster)
+                            : Result<BytesPerSecond>(fail(profile.error()));
+  const auto outcome =
+      line ? collective::predict_transfer(**profile, transfer, *line, Bytes(measured.size))
+           : Result<collective::TransferOutcome>(fail(line.error()));
+  if (!outcome) {
+    row.skipped = outcome.error().front().message;
+    return;
+  }
+  row.predicted = measured.time_us ? outcome->time.value() * per_us : outcome->rate.value() / giga;
+}
+
+Row row_of(const MeasuredCollective& measured, std::string id, const catalog::Catalog& catalog,
+           Systems& systems) {
   Row row;
   row.id = std::move(id);
-  row.metric = measured.time_us ? "time_us" : "busbw_GBps";
-  row.measured = measured.time_us ? *measured.time_us : measured.busbw.value_or(0.0);
-  const auto operation = collective::find_operation(measured.operation);
-  const CollectiveSystem system =
-      collective_system(measured.system, measured.gpu, static_cast<int>(measured.nodes),
-                        static_cast<int>(measured.gpus), measured.nccl_version);
   row.by = {{"source", measured.source}, {"gpu", measured.gpu}};
-  if (!system.instance.empty()) {
+  const auto transfer = measured_transfer(measured);
+  // Copies of one GPU have no second one to divide among nodes.
+  const int gpus = std::max(measured.gpus, measured.nodes);
+  const CollectiveSystem system =
+      collective_system(measured.system, measured.gpu, measured.nodes, gpus);
+  if (system.known()) {
     const auto instance = catalog.instance(system.instance);
     const bool ec2 = instance && (*instance)->kind != catalog::InstanceKind::reference;
     row.by.emplace_back("origin", ec2 ? "ec2" : "reference");
-    if (operation) row.by.emplace_back("group", group_of(measured, *operation, system));
   }
+  if (transfer) {
+    row.skipped = system.known() ? "" : system.skipped;
+    predict_transfer_row(measured, *transfer, system, systems, row);
+    return row;
+  }
+  row.metric = measured.time_us ? "time_us" : "busbw_GBps";
+  row.measured = measured.time_us ? *measured.time_us : measured.busbw.value_or(0.0);
+  const auto operation = collective::find_operation(measured.operation);
+  if (system.known() && operation)
+    row.by.emplace_back("group", group_of(measured, *operation, system));
   row.skipped = reason_to_skip(measured, system, operation);
   if (!row.skipped.empty()) return row;
   const auto prediction = predict_row(measured, *operation, system, systems);
@@ -209,6 +273,11 @@ Row predicted_row(const Measured& measured, std::string id, const catalog::Catal
     return row;
   }
   row.predicted = measured.time_us ? prediction->time_us : prediction->busbw;
+  row.band = prediction->band;
+  // A band of the time, turned round for a rate.
+  if (!measured.time_us)
+    std::tie(row.band->low, row.band->high) =
+        std::pair(1.0 / prediction->band.high, 1.0 / prediction->band.low);
   return row;
 }
 
@@ -219,9 +288,13 @@ std::vector<Row> collective_rows(const catalog::Catalog& catalog, const CsvTable
   std::vector<Row> rows;
   rows.reserve(table.rows());
   for (std::size_t i = 0; i < table.rows(); ++i) {
+    if (is_expert_parallel(table, i)) {
+      rows.push_back(expert_parallel_row(catalog, table, i));
+      continue;
+    }
     const std::string& id = table.text(i, "id");
     rows.push_back(
-        predicted_row(read(table, i), id.empty() ? std::to_string(i) : id, catalog, systems));
+        row_of(read_measured(table, i), id.empty() ? std::to_string(i) : id, catalog, systems));
   }
   return rows;
 }

@@ -10,6 +10,7 @@ struct Known {
   std::string_view system;    ///< how the rows' system begins
   std::string_view instance;  ///< catalog id; empty: not predictable
   std::string_view reason;
+  std::string_view profile = {};  ///< its own; empty: the instance's
 };
 
 constexpr std::string_view own_gpu = "of the row's GPU";
@@ -32,12 +33,16 @@ constexpr std::array known_systems{
     Known{"Azure ND_", own_gpu, ""},
     Known{"Voltage Park bare metal", own_gpu, ""},
     Known{"32-node H100 cluster", own_gpu, ""},
-    Known{"OCI BM.GPU4.8", "a100-roce-40gb", ""},
+    Known{"OCI BM.GPU4.8", "a100-roce-40gb", "", "collectives-roce-a100"},
     Known{"CoreWeave GB200 NVL72 (1 rack)", own_gpu, ""},
     Known{"GB200 NVL72 subset", own_gpu, ""},
     Known{"GB200: 3 NVL partitions", own_gpu, ""},
-    Known{"CoreWeave H100 + IB SHARP", "",
-          "reduction in the InfiniBand switches (CollNet, SHARP) is not modelled in this release"},
+    Known{"CoreWeave H100 + IB SHARP", own_gpu, ""},
+    Known{"2x 8-GPU H100 nodes (EFA)", "p5.48xlarge", ""},
+    Known{"2x 8-GPU H200 nodes (EFA)", "p5en.48xlarge", ""},
+    Known{"2x 8-GPU H200 nodes (IB)", own_gpu, ""},
+    Known{"GB200 NVL4 node", own_gpu, ""},
+    Known{"GB200", own_gpu, ""},
     Known{"2 nodes x 1 H100; 4 NICs", "", "not in the catalog: a node of one GPU with four NICs"},
     Known{"GCP A3 Mega", "", "fabric unknown: GCP A3 Mega"},
     Known{"Isambard-AI", "", "fabric unknown: GH200 over Slingshot"},
@@ -67,12 +72,13 @@ constexpr int racks_of_partitions = 3;
 }  // namespace
 
 CollectiveSystem collective_system(std::string_view system, std::string_view gpu, int nodes,
-                                   int gpus, std::string_view nccl_version) {
+                                   int gpus) {
   CollectiveSystem out;
   out.skipped = "system unknown: " + std::string(system);
   for (const Known& known : known_systems) {
     if (!system.starts_with(known.system)) continue;
     out.instance = known.instance == own_gpu ? instance_of_gpu(gpu) : known.instance;
+    out.profile = known.profile;
     out.skipped = known.reason;
     if (out.instance.empty() && out.skipped.empty()) {
       out.skipped = "no reference system for GPU " + std::string(gpu);
@@ -91,10 +97,6 @@ CollectiveSystem collective_system(std::string_view system, std::string_view gpu
     return out;
   }
   out.per_unit = gpus / out.units;
-  constexpr std::string_view old_nccl = "2.18";
-  if (out.instance == "p5.48xlarge" && nccl_version.starts_with(old_nccl)) {
-    out.profile = "collectives-p5-nccl2.18";
-  }
   return out;
 }
 

@@ -12,12 +12,12 @@ struct CollectiveSystem {
   int units = 0;         ///< of the instance
   int per_unit = 0;      ///< GPUs of each that take part, the first ones
   std::string profile;   ///< constants set; empty: the instance's own
+
+  [[nodiscard]] bool known() const { return !instance.empty(); }
 };
 
-/// From the columns instance_or_system, gpu, nodes, gpus and nccl_version, as those files spell
-/// them.
+/// From the columns instance_or_system, gpu, nodes and gpus, as those files spell them.
 [[nodiscard]] CollectiveSystem collective_system(std::string_view system, std::string_view gpu,
-                                                 int nodes, int gpus,
-                                                 std::string_view nccl_version);
+                                                 int nodes, int gpus);
 
 }  // namespace flowplan::accuracy

@@ -3,64 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "training_cells.hpp"
 
 namespace flowplan::accuracy {
 
 namespace {
 
 using model::Precision;
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+using training::Recompute;
+using training::Sharding;
 
 bool is_stated(const std::string& cell) {
-  return !cell.empty() && cell != "not stated";
+  return !cell.empty() && cell != "not stated" && cell != "not found";
 }
-
-/// A row's cells by name.
-class Cells {
- public:
-  Cells(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
-  [[nodiscard]] const std::string& operator[](std::string_view column) const {
-    return table_.text(row_, column);
-  }
-  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view column) const {
-    const auto number = table_.number(row_, column);
-    if (!number || *number < 1.0) return std::nullopt;
-    return static_cast<std::int64_t>(*number);
-  }
-
- private:
-  const CsvTable& table_;
-  std::size_t row_;
-};
 
 /// What no job of this release has, whatever else the row says; empty when there is nothing.
 std::string not_modelled(const Cells& row) {
-  const std::string& model = row["model"];
-  const std::string& sharding = row["sharding"];
-  if (has(row["metric"], "rl_")) return "post-training is not modelled in this release";
-  if (row["metric"] == "time_to_train") return "time to train includes evaluation and start-up";
-  if (has(model, "LoRA")) return "LoRA is not modelled in this release";
-  if (const auto experts = row.whole("experts"); experts && *experts > 1) {
-    return "mixture of experts is not modelled in this release";
-  }
-  if (has(model, "Nemotron_3") || has(model, "Nemotron V3")) {
-    return "model dimensions are not stated (Mamba hybrid)";
-  }
-  if (has(sharding, "FSDP") || has(sharding, "SHARD") ||
-      has(row["notes"], "use_megatron_fsdp=True")) {
-    return "fully sharded data parallelism is not modelled in this release";
-  }
+  const std::string& metric = row["metric"];
+  if (has(metric, "rl_")) return "post-training step, not a training step";
+  if (metric == "time_to_train") return "time to train includes evaluation and start-up";
+  if (metric == "gpu_hours_total" || metric == "mfu") return "metric " + metric;
   if (has(row["source"], "MegaScale")) {
     return "another architecture (parallel transformer block, sliding window)";
-  }
-  if (const auto cp = row.whole("cp"); cp && *cp > 1) {
-    return "context parallelism is not modelled in this release";
   }
   return {};
 }
@@ -70,70 +40,101 @@ std::optional<Precision> precision_of(const Cells& row, std::vector<std::string>
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (text == "FP16") return Precision::fp16;
-  if (text == "BF16") return Precision::bf16;
+  if (text == "BF16" || has(text, "BF16 (MP") || text.starts_with("AMP_BF16")) {
+    return Precision::bf16;
+  }
   if (has(text, "MXFP8")) return Precision::mxfp8;
   if (has(text, "NVFP4")) {
-    // The 8B rows of this label run at the speed of those that say NVFP4 (0.45 against 0.54 s).
-    if (has(text, "FP8")) assumed.push_back("precision");
-    return Precision::nvfp4;
+    if (!has(text, "FP8")) return Precision::nvfp4;
+    // The 8B rows of this label run at the speed of those that say NVFP4 (0.45 against 0.54 s),
+    // LoRA rows at that of those that say FP8 (1.26 to 1.36 s; NVFP4 0.94 to 1.11 s).
+    assumed.emplace_back("precision");
+    return has(row["model"], "LoRA") ? Precision::fp8 : Precision::nvfp4;
   }
-  if (has(text, "ROWWISE")) return std::nullopt;
-  if (text.starts_with("FP8")) return Precision::fp8;
+  if (has(text, "FP8")) return Precision::fp8;
   return std::nullopt;
 }
 
-std::string framework_of(const Cells& row) {
-  if (has(row["framework"], "Megatron-DeepSpeed")) return "megatron-deepspeed";
-  if (has(row["source"], "Megatron-Bridge")) return "megatron-bridge";
-  if (has(row["source"], "NVIDIA/NeMo ")) return "nemo";
-  if (has(row["source"], "Megatron-LM")) return "megatron-core";
-  if (has(row["source"], "mlcommons")) return "mlperf";
-  return {};
+/// "selective [mla_up_proj, mlp]": the modules in brackets.
+training::RecomputeModules modules_of(const std::string& text) {
+  training::RecomputeModules modules;
+  if (!has(text, "[")) return modules;
+  modules.core_attention = has(text, "core_attn");
+  modules.latent_up = has(text, "mla_up_proj");
+  modules.norms = has(text, "layernorm");
+  modules.expert_activation = has(text, "moe_act");
+  modules.mlp = has(text, "mlp");
+  modules.experts = has(text, "moe,") || has(text, "moe]");
+  return modules;
 }
 
-struct System {
-  std::string_view gpu, instance;
-};
-constexpr std::array systems{System{"H100", "dgx-h100"},     System{"H200", "hgx-h200"},
-                             System{"B200", "dgx-b200"},     System{"B300", "dgx-b300"},
-                             System{"GB200", "gb200-nvl72"}, System{"GB300", "gb300-nvl72"},
-                             System{"A100-80G", "dgx-a100"}};
-
-std::string instance_of(const Cells& row) {
-  if (has(row["instance_or_cluster"], "p5.48xlarge")) return "p5.48xlarge";
-  if (has(row["system"], "vTrain")) return "a100-hdr";
-  if (has(row["system"], "Eos")) return "eos";
-  const auto system = std::find_if(systems.begin(), systems.end(),
-                                   [&](const System& s) { return s.gpu == row["gpu"]; });
-  return system == systems.end() ? std::string() : std::string(system->instance);
+void read_recompute(const Cells& row, TrainingJob& result) {
+  const std::string& text = row["recompute"];
+  training::Job& job = result.job;
+  if (text.starts_with("full")) job.recompute = Recompute::full;
+  const bool by_operators = has(text, "op") && has(text, "selective") && !has(text, "[");
+  if (by_operators || (text.starts_with("selective") && job.framework == "fms-fsdp")) {
+    job.recompute = Recompute::operators;
+  } else if (text.starts_with("selective")) {
+    job.recompute = Recompute::selective;
+    job.modules = modules_of(text);
+  }
+  // Its recipes recompute what does not fit, and do not say so.
+  result.recompute_is_open = job.framework == "automodel" && !is_stated(text);
 }
 
-bool is_gpt(const std::string& model) {
-  return has(model, "GPT");
+/// "FSDP2 x32" and "FSDP64" name the ranks that share the states.
+int shard_ranks(const std::string& text) {
+  const std::size_t digits = text.find_last_not_of("0123456789");
+  if (digits == std::string::npos || digits + 1 >= text.size()) return 0;
+  return std::atoi(text.c_str() + digits + 1);
 }
 
-/// GPT-3 and Nemotron have a two-matrix MLP; all other dense models of these rows are gated.
-model::Transformer transformer_of(const Cells& row) {
-  const std::string& name = row["model"];
-  model::Transformer m;
-  m.name = name;
-  m.layers = *row.whole("layers");
-  m.hidden = *row.whole("hidden");
-  m.ffn = *row.whole("ffn");
-  m.heads = *row.whole("heads");
-  m.kv_heads = row.whole("kv_heads").value_or(m.heads);
-  m.head_dim = m.hidden / m.heads;
-  constexpr std::int64_t gpt_vocabulary = 51200;  // GPT-2's, padded as Megatron does
-  m.vocab = row.whole("vocab").value_or(gpt_vocabulary);
-  m.gated_mlp = !is_gpt(name) && !has(name, "Nemotron");
-  m.tied_embeddings = is_gpt(name);
-  return m;
+void read_sharding(const Cells& row, TrainingJob& result) {
+  const std::string& text = row["sharding"];
+  training::Job& job = result.job;
+  constexpr int gpus_of_node = 8;
+  if (text == "none") {
+    job.sharding = Sharding::none;
+  } else if (has(text, "SHARD_GRAD_OP")) {
+    job.sharding = Sharding::fsdp_no_reshard;
+  } else if (has(text, "ZeRO-2")) {
+    job.sharding = Sharding::zero2;
+  } else if (has(text, "FULL_SHARD") || has(text, "FSDP") || has(text, "HSDP") ||
+             job.framework == "megatron-fsdp") {
+    job.sharding = Sharding::fsdp;
+    const int replicas = job.layout.dp * job.layout.cp;
+    const int stated = shard_ranks(text.substr(std::min(text.find("FSDP") + 5, text.size())));
+    if (has(text, "HSDP")) {
+      job.shard_group = std::gcd(replicas, gpus_of_node / std::gcd(gpus_of_node, job.layout.tp));
+    } else if (stated > 0 && stated < replicas && replicas % stated == 0) {
+      job.shard_group = stated;
+    }
+  }
 }
 
-training::Recompute recompute_of(const std::string& text) {
-  if (text.starts_with("full")) return training::Recompute::full;
-  if (text.starts_with("selective")) return training::Recompute::selective;
-  return training::Recompute::none;
+/// Experts: what the notes say of the exchange and of graphs.
+void read_routing(const Cells& row, TrainingJob& result) {
+  training::Job& job = result.job;
+  if (!job.model.experts) return;
+  const std::string& notes = row["notes"];
+  const std::string& framework = row["framework"];
+  job.layout.ep = static_cast<int>(row.whole("ep").value_or(1));
+  // One row says EP 1 with FSDP over 64 ranks: 230 GB gathered for every micro-batch would take
+  // longer than its whole step.
+  if (result.source == "AutoModel" && job.layout.ep == 1) {
+    job.layout.ep = static_cast<int>(job.gpus);
+    result.assumed.emplace_back("ep");
+  }
+  job.layout.uneven_stages = true;
+  job.routing.deduplicated = has(notes, "hybridep") || has(notes, "deepep") ||
+                             has(notes, "DeepEP") || has(framework, "DeepEP");
+  job.routing.overlapped = has(notes, "overlap_moe_expert_parallel_comm=True") ||
+                           has(notes, "EP overlap") || has(notes, "EP-comm overlap=on");
+  job.routing.captured = has(notes, "cuda graph") || has(notes, "cuda_graph");
+  if (has(notes, "DeepEP-UCCL")) job.routing.backend = collective::ExpertBackend::uccl;
+  if (has(notes, "DeepEP-NVSHMEM")) job.routing.backend = collective::ExpertBackend::nvshmem;
+  if (has(notes, "token drop")) job.routing.capacity = 1.0;
 }
 
 /// Virtual stages, micro-batch and batch; what is not stated is assumed where its source's other
@@ -147,20 +148,27 @@ std::string read_layout(const Cells& row, TrainingJob& result) {
   const bool megatron_core = job.framework == "megatron-core";
   const auto micro_batch = row.whole("micro_batch");
   if (!micro_batch && !megatron_core) return "micro-batch is not stated";
-  if (!micro_batch) result.assumed.push_back("micro-batch 1");
-  // MLPerf's GPT-3 configurations all have six virtual stages.
-  const bool mlperf_gpt3 = job.framework == "mlperf" && is_gpt(row["model"]);
-  const bool vp_is_open = *pp > 1 && !is_stated(row["vp"]) && !mlperf_gpt3;
-  if (vp_is_open) result.assumed.push_back("vp 1");
-  constexpr std::int64_t mlperf_gpt3_vp = 6;
+  if (!micro_batch) result.assumed.emplace_back("micro-batch 1");
+  // MLPerf's GPT-3 configurations all have six virtual stages, torchtitan's interleaved ones two.
+  std::optional<std::int64_t> vp = row.whole("vp");
+  if (row["vp"] == "interleaved") vp = 2;
+  if (!vp && job.framework == "mlperf" && has(row["model"], "GPT")) vp = 6;
+  if (*pp > 1 && !vp) result.assumed.emplace_back("vp 1");
 
+  training::Layout& l = job.layout;
   job.gpus = static_cast<std::uint32_t>(*gpus);
-  job.layout.tp = static_cast<int>(*tp);
-  job.layout.pp = static_cast<int>(*pp);
-  job.layout.vp = static_cast<int>(row.whole("vp").value_or(mlperf_gpt3 ? mlperf_gpt3_vp : 1));
-  job.layout.dp = static_cast<int>(*gpus / (*tp * *pp));
-  job.layout.sequence_parallel = job.framework != "megatron-deepspeed" && *tp > 1;
+  l.tp = static_cast<int>(*tp);
+  l.pp = static_cast<int>(*pp);
+  l.cp = static_cast<int>(row.whole("cp").value_or(1));
+  l.vp = static_cast<int>(vp.value_or(1));
+  l.dp = static_cast<int>(*gpus / (*tp * *pp * l.cp));
+  l.sequence_parallel = job.framework != "megatron-deepspeed" && *tp > 1;
   job.micro_batch = micro_batch.value_or(1);
+  // Its rows give the batch of a data-parallel rank; a pipeline cuts it into as many as stages.
+  if (has(job.framework, "torchtitan") && *pp > 1) {
+    job.micro_batch = std::max<std::int64_t>(1, job.micro_batch / *pp);
+    l.uneven_stages = true;
+  }
   job.global_batch = *global_batch;
   job.seq_len = *seq_len;
   return {};
@@ -169,11 +177,16 @@ std::string read_layout(const Cells& row, TrainingJob& result) {
 }  // namespace
 
 std::string short_source(const std::string& source) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> names{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> names{
       {{"VIA-Research/vTrain", "vTrain"},
        {"NVIDIA-NeMo/Megatron-Bridge", "Megatron-Bridge"},
        {"NVIDIA/NeMo ", "NeMo 24.07"},
        {"NVIDIA/Megatron-LM", "Megatron-Core"},
+       {"NVIDIA-NeMo/Automodel", "AutoModel"},
+       {"mosaicml/", "MosaicML"},
+       {"pytorch/torchtitan", "torchtitan"},
+       {"foundation-model-stack", "fms-fsdp"},
+       {"awslabs/", "AWS"},
        {"mlcommons/training_results", "MLPerf"}}};
   for (const auto& [start, name] : names) {
     if (has(source, start)) return std::string(name);
@@ -181,7 +194,8 @@ std::string short_source(const std::string& source) {
   return source.substr(0, source.find(' '));
 }
 
-ReadJob read_training_job(const CsvTable& table, std::size_t index) {
+ReadJob read_training_job(const catalog::Catalog& catalog, const CsvTable& table,
+                          std::size_t index) {
   const Cells row(table, index);
   ReadJob result;
   TrainingJob& out = result.job;
@@ -194,23 +208,28 @@ ReadJob read_training_job(const CsvTable& table, std::size_t index) {
   };
   if (auto reason = not_modelled(row); !reason.empty()) return skip(std::move(reason));
   if (out.instance.empty()) return skip("no reference system for its GPU");
-  for (const char* size : {"layers", "hidden", "ffn", "heads"}) {
-    if (!row.whole(size)) return skip("model dimensions are not stated");
-  }
   out.job.framework = framework_of(row);
   if (out.job.framework.empty()) return skip("no profile for its framework");
   if (auto reason = read_layout(row, out); !reason.empty()) return skip(std::move(reason));
+  auto model = transformer_of(catalog, row);
+  if (!model) return skip("model dimensions are not stated");
+  out.job.model = std::move(*model);
   const auto precision = precision_of(row, out.assumed);
   if (!precision) return skip("precision is not modelled: " + row["precision"]);
   out.job.precision = *precision;
-  out.job.model = transformer_of(row);
-  out.job.recompute = recompute_of(row["recompute"]);
-  out.job.sharding = row["sharding"] == "none" ? training::Sharding::none
-                                               : training::Sharding::distributed_optimizer;
+  read_recompute(row, out);
+  read_sharding(row, out);
+  read_routing(row, out);
+  out.job.async_tp = has(row["framework"], "asyncTP");
+  if (has(row["model"], "LoRA")) {
+    out.job.adapters = training::Adapters{};
+    out.job.adapters->mlp = out.source == "AutoModel";  // its recipes adapt every linear layer
+  }
+  out.group = out.job.adapters ? "LoRA" : out.job.model.experts ? "experts" : "dense";
   // Its rows do not say; Megatron's own count gave attention full credit until July 2025.
   if (out.source == "Megatron-Core") {
     out.credit = model::AttentionCredit::full;
-    out.assumed.push_back("no causal credit");
+    out.assumed.emplace_back("no causal credit");
   }
   return result;
 }

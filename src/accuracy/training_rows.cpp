@@ -77,6 +77,19 @@ std::string reason_of(const Diagnostics& diagnostics) {
   return diagnostics.empty() ? "no estimate" : diagnostics.front().message;
 }
 
+/// The least recomputation that fits, where a row leaves it open.
+void choose_recompute(const catalog::Catalog& catalog, Clusters& clusters, TrainingJob& row) {
+  if (!row.recompute_is_open) return;
+  const auto cluster = clusters.holding(row, row.job.placement);
+  if (!cluster) return;
+  for (const auto level : {training::Recompute::none, training::Recompute::full}) {
+    row.job.recompute = level;
+    const auto use = training::memory(catalog, **cluster, row.job);
+    if (use && use->fits) break;
+  }
+  row.assumed.push_back(fmt::format("recompute {}", training::name(row.job.recompute)));
+}
+
 void predict(const catalog::Catalog& catalog, Clusters& clusters, TrainingJob job,
              const std::string& unit, Row& row) {
   const auto cluster = clusters.holding(job, job.job.placement);
@@ -105,8 +118,8 @@ std::vector<Row> training_rows(const catalog::Catalog& catalog, const CsvTable& 
     row.id = table.text(i, "id");
     row.metric = table.text(i, "metric");
     const auto measured = table.number(i, "value");
-    ReadJob read = read_training_job(table, i);
-    const TrainingJob& job = read.job;
+    ReadJob read = read_training_job(catalog, table, i);
+    TrainingJob& job = read.job;
     const bool ec2 = job.instance == "p5.48xlarge";
     row.by = {{"source", job.source},
               {"gpu", job.gpu},
@@ -118,7 +131,9 @@ std::vector<Row> training_rows(const catalog::Catalog& catalog, const CsvTable& 
       row.skipped = read.skipped;
     } else {
       row.measured = *measured;
-      row.by.emplace_back("group", "megatron-style dense, no CP/FSDP");
+      choose_recompute(catalog, clusters, job);
+      row.by.emplace_back("group", job.group);
+      row.by.emplace_back("part", job.source + ", " + job.group);
       row.by.emplace_back("layout", job.assumed.empty()
                                         ? "stated"
                                         : fmt::format("assumed: {}", fmt::join(job.assumed, ", ")));

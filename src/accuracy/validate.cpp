@@ -23,7 +23,14 @@ struct Format {
 const std::vector<Format>& formats() {
   static const std::vector<Format> known{
       {"collectives", {"collective", "instance_or_system", "size_bytes"}, collective_rows},
+      {"custom all-reduce",
+       {"num_gpus", "message_size", "allreduce_dtype", "latency"},
+       custom_all_reduce_rows},
       {"training", {"global_batch", "micro_batch", "metric", "value"}, training_rows},
+      {"kernels of GEMMs", {"gemm_dtype", "m", "n", "k", "latency"}, gemm_rows},
+      {"kernels of experts", {"moe_dtype", "num_tokens", "inter_size", "latency"}, experts_rows},
+      {"kernels of latent attention", {"mla_dtype", "num_heads", "isl", "latency"}, latent_rows},
+      {"kernels of attention", {"num_key_value_heads", "isl", "step", "latency"}, attention_rows},
   };
   return known;
 }
@@ -99,6 +106,11 @@ double Row::ape() const {
   return 100.0 * std::abs(*predicted - measured) / std::abs(measured);
 }
 
+bool Row::in_band() const {
+  FLOWPLAN_ASSERT(predicted.has_value() && band.has_value());
+  return measured >= *predicted * band->low && measured <= *predicted * band->high;
+}
+
 Score score(const std::vector<const Row*>& rows) {
   Score score;
   score.n = rows.size();
@@ -107,6 +119,10 @@ Score score(const std::vector<const Row*>& rows) {
   double bias = 0.0;
   for (const Row* row : rows) {
     errors.push_back(row->ape());
+    if (row->band) {
+      ++score.banded;
+      if (row->in_band()) ++score.in_band;
+    }
     bias += 100.0 * (*row->predicted / row->measured - 1.0);
   }
   std::sort(errors.begin(), errors.end());

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,12 +8,15 @@
 #include <fmt/format.h>
 
 #include "cluster_options.hpp"
+#include "collective_compare.hpp"
+#include "collective_groups.hpp"
 #include "command.hpp"
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/collective/collective.hpp"
+#include "flowplan/collective/profile.hpp"
+#include "flowplan/collective/stack.hpp"
+#include "flowplan/collective/tuner.hpp"
 #include "flowplan/report/collective.hpp"
-#include "flowplan/topology/degradation.hpp"
-#include "flowplan/topology/placement.hpp"
 #include "stopwatch.hpp"
 
 namespace flowplan::cli {
@@ -24,10 +26,9 @@ namespace {
 using collective::Operation;
 
 constexpr std::size_t most_sizes = 10000;
-constexpr int most_gpus = 100000000;
 
-const std::vector<std::string> operation_names{"all_reduce", "all_gather", "reduce_scatter",
-                                               "sendrecv"};
+const std::vector<std::string> operation_names{
+    "all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce"};
 
 /// nccl-tests' programs are called all_reduce_perf, sendrecv_perf, ...
 Result<Operation> operation(std::string name) {
@@ -91,56 +92,36 @@ Result<collective::Request> request_from(const Arguments& arguments) {
   const auto op = operation(arguments.positionals[0]);
   if (!op) return fail(op.error());
   request.operation = *op;
-  const auto algorithm =
-      choice<collective::Algorithm>(arguments, "algorithm", collective::find_algorithm,
-                                    "one of RING, TREE, NVLS, NVLS_TREE, PAIRWISE, PXN");
+  const auto algorithm = choice<collective::Algorithm>(
+      arguments, "algorithm", collective::find_algorithm,
+      "one of RING, TREE, NVLS, NVLS_TREE, PAT, COLLNET, PAIRWISE, PXN");
   if (!algorithm) return fail(algorithm.error());
   request.algorithm = *algorithm;
   const auto protocol = choice<collective::Protocol>(
       arguments, "protocol", collective::find_protocol, "one of LL, LL128, SIMPLE");
   if (!protocol) return fail(protocol.error());
   request.protocol = *protocol;
+  const auto channels = int_option(arguments, "channels", 1, collective::most_channels);
+  if (!channels) return fail(channels.error());
+  request.channels = *channels;
   request.list_flows = arguments.has("no-fold");
   return request;
 }
 
-/// The cluster with what --degrade takes from it.
-Result<topology::Cluster> degraded_cluster(const Arguments& arguments,
-                                           const catalog::Catalog& catalog) {
-  auto cluster = cluster_from(arguments, catalog);
-  if (!cluster) return cluster;
-  std::vector<topology::Slowdown> slow;
-  for (const std::string& text : arguments.values("degrade")) {
-    const auto parsed = topology::parse_degradation(*cluster, text);
-    if (!parsed) return fail(parsed.error());
-    slow.insert(slow.end(), parsed->begin(), parsed->end());
+/// What NCCL could have run, with the time of each when it is forced.
+std::vector<report::CollectiveCandidate> candidates(const collective::Stack& stack,
+                                                    const topology::Cluster& cluster,
+                                                    collective::Request request,
+                                                    const collective::Shape& shape) {
+  std::vector<report::CollectiveCandidate> out;
+  for (const collective::Candidate& candidate : collective::candidates(
+           stack, request.operation, shape, request.size, cluster.spec().instance->nvls)) {
+    request.algorithm = candidate.algorithm;
+    request.protocol = candidate.protocol;
+    const auto outcome = collective::predict(stack, cluster, request);
+    out.push_back({candidate, outcome ? std::optional(outcome->time) : std::nullopt});
   }
-  if (slow.empty()) return cluster;
-  return cluster->degraded(slow);
-}
-
-/// The ranks' GPUs.
-Result<topology::Placement> placed(const Arguments& arguments, const topology::Cluster& cluster,
-                                   report::CollectiveSweep& result) {
-  const auto ranks = int_option(arguments, "gpus", 2, most_gpus);
-  if (!ranks) return fail(ranks.error());
-  result.ranks = ranks->value_or(static_cast<int>(cluster.gpus()));
-  if (result.ranks > static_cast<int>(cluster.gpus())) {
-    return fail(error(Code::bad_placement,
-                      fmt::format("{} ranks on {} GPUs", result.ranks, cluster.gpus()),
-                      "give more --nodes or fewer --gpus"));
-  }
-  topology::PlacementSpec spec;
-  if (arguments.value("placement") == topology::name(topology::PlacementKind::scattered)) {
-    const auto seed = int_option(arguments, "seed", 0, std::numeric_limits<int>::max());
-    if (!seed) return fail(seed.error());
-    spec.kind = topology::PlacementKind::scattered;
-    spec.seed = static_cast<std::uint64_t>(seed->value_or(0));
-    result.conditions.push_back(fmt::format("nodes scattered, seed {}", spec.seed));
-  } else if (arguments.has("seed")) {
-    return fail(error(Code::usage, "--seed belongs to --placement scattered"));
-  }
-  return topology::place(cluster, static_cast<std::uint32_t>(result.ranks), spec);
+  return out;
 }
 
 Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog::Catalog& catalog,
@@ -151,35 +132,70 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   const auto size_list = sizes(arguments);
   if (!size_list) return fail(size_list.error());
 
-  const auto cluster = degraded_cluster(arguments, catalog);
+  const auto built = cluster_from(arguments, catalog);
+  if (!built) return fail(built.error());
+  const auto cluster = degraded(arguments, *built);
   if (!cluster) return fail(cluster.error());
+  if (const auto file = arguments.value("import")) result.conditions.push_back("nodes of " + *file);
   for (const std::string& text : arguments.values("degrade"))
     result.conditions.push_back("degraded " + text);
-  const auto placement = placed(arguments, *cluster, result);
-  if (!placement) return fail(placement.error());
-  request->groups = {placement->gpu};
+  const auto placed = placement_from(arguments, *cluster);
+  if (!placed) return fail(placed.error());
+  if (!placed->condition.empty()) result.conditions.push_back(placed->condition);
+  result.ranks = static_cast<int>(placed->placement.ranks());
+  request->groups = {placed->placement.gpu};
   watch.lap("graph", fmt::format("{} GPUs, {} links", cluster->gpus(), cluster->links()));
 
   const catalog::Instance& instance = *cluster->spec().instance;
-  const auto profile =
-      catalog.constants(arguments.value("profile").value_or(instance.collective_profile));
+  const auto profile = collective::find_profile(
+      catalog, arguments.value("profile").value_or(instance.collective_profile),
+      {arguments.value("nccl").value_or(""), arguments.value("plugin").value_or("")});
   if (!profile) return fail(profile.error());
+  const auto stack = collective::read_stack(**profile);
+  if (!stack) return fail(stack.error());
   result.operation = request->operation;
   result.instance = instance.id;
   result.nodes = cluster->spec().count;
   for (const Bytes size : *size_list) {
     request->size = size;
-    auto outcome = collective::predict(catalog, *cluster, *request, *profile);
+    auto outcome = collective::predict(*stack, *cluster, *request);
     if (!outcome) return fail(std::move(outcome.error()));
     result.profile = outcome->stack;
-    result.lines.push_back({size, std::move(*outcome)});
+    result.lines.push_back({size, std::move(*outcome), {}});
+    report::CollectiveLine& line = result.lines.back();
+    if (arguments.has("explain"))
+      line.candidates = candidates(*stack, *cluster, *request, line.outcome.shape);
   }
   watch.lap("predict",
             fmt::format("{} size{}", size_list->size(), size_list->size() == 1 ? "" : "s"));
   return result;
 }
 
+/// --compare LOG: the collective is the log's where it is not named.
+int compare(const Arguments& arguments, Session& session) {
+  std::optional<Operation> named;
+  if (!arguments.positionals.empty()) {
+    const auto op = operation(arguments.positionals[0]);
+    if (!op) return refuse(session, op.error());
+    named = *op;
+  }
+  return compare_collective(arguments, session, named);
+}
+
 int run(const Arguments& arguments, Session& session) {
+  if (arguments.has("compare")) return compare(arguments, session);
+  if (arguments.has("groups")) return collective_groups(arguments, session);
+  if (arguments.has("background")) {
+    return refuse(session, error(Code::usage, "--background goes with --groups"));
+  }
+  if (arguments.has("min-ratio")) {
+    return refuse(session, error(Code::usage, "--min-ratio goes with --compare"));
+  }
+  if (arguments.positionals.empty()) {
+    return refuse(session, error(Code::usage, "a collective is needed",
+                                 "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, "
+                                 "broadcast, reduce; or --groups, or a log with --compare"));
+  }
   Stopwatch watch;
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
@@ -201,43 +217,65 @@ Command collective_command() {
       "collective",
       "Predict a collective: nccl-tests' columns for any cluster.",
       "Sizes are spelt as in nccl-tests: bare bytes, K, M, G are 2^10, 2^20, 2^30.",
-      {{"OP", "all_reduce, all_gather, reduce_scatter, alltoall or sendrecv.", 1, 1}},
+      {{"OP", "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce.", 0,
+        1}},
       cluster_options(),
       {{"collective all_reduce --instance p5.48xlarge --nodes 4 -b 8 -e 16G -f 2",
         "A size sweep on four nodes"},
        {"collective all_gather --instance p6-b200.48xlarge --nodes 8 -b 1G --protocol SIMPLE",
         "One size, protocol forced"},
        {"collective alltoall --instance p5.48xlarge --nodes 12500 -b 1G --degrade nic:gpu12=0.5",
-        "100,000 GPUs, the NICs of one at half their rate"}},
+        "100,000 GPUs, the NICs of one at half their rate"},
+       {"collective --instance p5.48xlarge --nodes 4 --groups tp8:all_reduce:64M --groups "
+        "dp8:all_gather:1G --background 0.2",
+        "Tensor-parallel groups and data-parallel rails alone and together"},
+       {"collective --compare all_reduce.log --instance p5.48xlarge -b 1G --min-ratio 0.9",
+        "Acceptance: a log's large sizes against what the cluster should show"}},
       run};
   const std::vector<Option> more{
       {"begin", 'b', "SIZE", "Smallest size; 32M by default.", false, {}},
       {"end", 'e', "SIZE", "Largest size; that of -b by default.", false, {}},
       {"factor", 'f', "N", "Each size is the last one times N; 2 by default.", false, {}},
       {"step", 'i', "SIZE", "Each size is the last one plus SIZE, instead of a factor.", false, {}},
-      {"gpus", 'g', "N", "Ranks: the first N GPUs; all by default.", false, {}},
       {"algorithm",
        0,
        "NAME",
-       "Force RING, TREE, NVLS or NVLS_TREE, as NCCL_ALGO does; alltoall: PAIRWISE or PXN.",
+       "Force RING, TREE, NVLS, NVLS_TREE, PAT or COLLNET, as NCCL_ALGO does; alltoall: PAIRWISE "
+       "or "
+       "PXN.",
        false,
        {}},
       {"protocol", 0, "NAME", "Force LL, LL128 or SIMPLE, as NCCL_PROTO does.", false, {}},
-      {"profile", 0, "ID", "Software stack: a set of kind collectives of the catalog.", false, {}},
-      {"placement",
+      {"channels",
        0,
-       "NAME",
-       "Which nodes the ranks get: the first ones, or random ones.",
+       "N",
+       "Force the channels, as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS do.",
        false,
-       {"contiguous", "scattered"}},
-      {"seed", 0, "N", "Of the scattered placement; 0 by default.", false, {}},
-      {"degrade",
+       {}},
+      {"explain",
+       0,
+       "",
+       "Show what else could have run, its cost by NCCL's model and its time.",
+       false,
+       {}},
+      {"groups",
        0,
        "SPEC",
-       "Slow or fail a part: nic:gpu12=0.5 (its NICs at half rate, 0: failed), nic:node3, "
-       "nvlink:gpu12, pcie:gpu12, uplink:leaf5, uplink:pod1; several with commas.",
+       "Run several at once, GROUPS:OP:SIZE each: tp8:all_reduce:64M (blocks of 8 ranks), "
+       "dp8:all_gather:1G (those at the same place of each block), ep16:alltoall:256M, "
+       "all:OP:SIZE.",
        true,
        {}},
+      {"background",
+       0,
+       "SHARE",
+       "With --groups: share of every NIC that other traffic takes, 0 to below 1.",
+       false,
+       {}},
+      {"nccl", 0, "VERSION", "NCCL's version; a current one by default.", false, {}},
+      {"plugin", 0, "VERSION", "Version of aws-ofi-nccl; a current one by default.", false, {}},
+      {"profile", 0, "ID", "Software stack: a set of kind collectives of the catalog.", false, {}},
+      degrade_option(),
       {"no-fold",
        0,
        "",
@@ -245,9 +283,24 @@ Command collective_command() {
        false,
        {}},
       {"timing", 0, "", "Print seconds and peak memory of each phase to stderr.", false, {}},
+      {"compare",
+       0,
+       "LOG",
+       "Hold an nccl-tests log (its output, or JSON of -J) against the prediction: ratio of each "
+       "size, likely causes. Nodes and collective are the log's unless given.",
+       false,
+       {}},
+      {"min-ratio",
+       0,
+       "RATIO",
+       "With --compare: exit code 1 when a size between -b and -e is below it.",
+       false,
+       {}},
       format_option(),
       output_option(),
       catalog_option()};
+  const std::vector<Option> placement = placement_options();
+  command.options.insert(command.options.end(), placement.begin(), placement.end());
   command.options.insert(command.options.end(), more.begin(), more.end());
   return command;
 }

@@ -1,8 +1,10 @@
 #include "flowplan/collective/collective.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -91,43 +93,71 @@ void name_limits(Outcome& out, const topology::Cluster& cluster,
       loads.size() > 1 && loads[1].time > latency ? link_label(cluster, loads[1]) : "latency";
 }
 
-void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
-  const auto add = [&](std::string text) {
-    out.calibrated = false;
-    out.note += (out.note.empty() ? "" : "; ") + std::move(text);
-  };
-  if (out.shape.nodes == 1) {
+/// What of the shape was never measured, in words; empty when all of it was.
+std::string unmeasured(const Outcome& out, const Stack& stack, Operation operation) {
+  std::vector<std::string> parts;
+  const Shape& shape = out.shape;
+  if (shape.nodes == 1) {
     const std::vector<double>& measured = stack.nvls.rate_ranks;
-    const int ranks = out.shape.ranks;
-    if (ranks <= measured.front()) return;
-    if (operation == Operation::all_reduce && ranks == measured.back()) return;
-    add(fmt::format("{} of {} ranks in one NVLink domain was not measured", name(operation),
-                    ranks));
-    return;
+    const bool known = shape.ranks <= measured.front() ||
+                       (operation == Operation::all_reduce && shape.ranks == measured.back());
+    return known ? "" : fmt::format("{} ranks in one NVLink domain", shape.ranks);
   }
-  if (stack.calibrated_max_nodes == 0) {
-    add(fmt::format("no measurement between nodes is behind {}", stack.id));
-    return;
+  if (stack.calibrated_max_nodes == 0) return fmt::format("{} between nodes", stack.id);
+  if (shape.nodes < stack.calibrated_min_nodes || shape.nodes > stack.calibrated_max_nodes) {
+    parts.push_back(fmt::format("{} nodes ({} to {} were)", shape.nodes, stack.calibrated_min_nodes,
+                                stack.calibrated_max_nodes));
   }
-  if (out.shape.nodes < stack.calibrated_min_nodes ||
-      out.shape.nodes > stack.calibrated_max_nodes) {
-    add(fmt::format("{} nodes; {} rests on {} to {} nodes", out.shape.nodes, stack.id,
-                    stack.calibrated_min_nodes, stack.calibrated_max_nodes));
-  }
-  if (std::find(stack.calibrated_per_node.begin(), stack.calibrated_per_node.end(),
-                out.shape.per_node) == stack.calibrated_per_node.end()) {
-    add(fmt::format("groups with {} ranks a node were not measured", out.shape.per_node));
+  const std::vector<int>& per_node = stack.calibrated_per_node;
+  if (std::find(per_node.begin(), per_node.end(), shape.per_node) == per_node.end()) {
+    parts.push_back(fmt::format("{} rank{} a node ({} were)", shape.per_node,
+                                shape.per_node == 1 ? "" : "s", fmt::join(per_node, ", ")));
   }
   if (operation == Operation::all_to_all) {
-    if (!stack.all_to_all_measured) {
-      add(fmt::format("alltoall between nodes carries P5's over to {}", stack.id));
+    if (!stack.all_to_all_measured) parts.push_back("this fabric (P5's constants)");
+    if (out.algorithm == Algorithm::pairwise && shape.per_node > 1) {
+      parts.push_back("traffic across rails (its congestion is left out)");
     }
-    if (out.algorithm == Algorithm::pairwise && out.shape.per_node > 1) {
-      add("alltoall across rails was not measured, and congestion is not in it");
-    }
+  } else if (operation == Operation::reduce_scatter) {
+    parts.push_back("this operation (all_gather's constants)");
+  } else if (operation == Operation::send_recv) {
+    parts.push_back("this operation (all-to-all's constants)");
+  } else if (operation == Operation::broadcast || operation == Operation::reduce) {
+    parts.push_back("this operation (one row)");
   }
-  if (operation == Operation::reduce_scatter) add("reduce_scatter takes all_gather's constants");
-  if (operation == Operation::send_recv) add("send and receive take all-to-all's constants");
+  if (out.algorithm == Algorithm::pat) parts.push_back("PAT");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
+  const std::string what = unmeasured(out, stack, operation);
+  out.calibrated = what.empty();
+  if (!out.calibrated) out.note = fmt::format("{} was not measured for {}", name(operation), what);
+}
+
+/// Which of the three sizes of a band holds.
+std::size_t band_size(Bytes size, bool across) {
+  if (size < mebibytes(1.0)) return 0;
+  return size < (across ? gibibytes(1.0) : mebibytes(64.0)) ? 1 : 2;
+}
+
+Band band_of(const Outcome& out, const Stack& stack, Operation operation, Bytes size) {
+  static constexpr std::array<std::string_view, 3> node_sizes{"below 1 MiB", "1 to 64 MiB",
+                                                              "64 MiB and more"};
+  static constexpr std::array<std::string_view, 3> net_sizes{"below 1 MiB", "1 MiB to 1 GiB",
+                                                             "1 GiB and more"};
+  const bool across = out.shape.nodes > 1, exchange = operation == Operation::all_to_all;
+  const std::size_t at = band_size(size, across);
+  const Bands& bands = stack.bands;
+  double percent = across ? (exchange ? bands.network_exchange : bands.network)[at]
+                          : (exchange ? bands.node_exchange : bands.node)[at];
+  if (!out.calibrated) percent = std::max(percent, bands.carried[at]);
+  constexpr double most = 0.5;  // above, the upper end would run away
+  const double share = std::min(percent / 100.0, most);
+  return {
+      1.0 / (1.0 + share), 1.0 / (1.0 - share), 0.9,
+      fmt::format("{}{}, {}{}", exchange ? "alltoall, " : "", across ? "across nodes" : "one node",
+                  across ? net_sizes[at] : node_sizes[at], out.calibrated ? "" : "; carried over")};
 }
 
 /// Traffic over a link that has failed takes for ever: nothing goes round it.
@@ -177,11 +207,11 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   const bool nvls = cluster.spec().instance->nvls;
   for (Class& entry : classes) {
     Result<Choice> choice = choose(stack, request.operation, entry.shape, request.size, nvls,
-                                   request.algorithm, request.protocol);
+                                   {request.algorithm, request.protocol, request.channels});
     if (!choice) return fail(choice.error());
     entry.choice = std::move(*choice);
-    entry.schedule = {request.operation, entry.choice.algorithm, entry.choice.protocol, entry.shape,
-                      request.size};
+    entry.schedule = {request.operation, entry.choice.algorithm, entry.choice.protocol,
+                      entry.shape,       request.size,           entry.choice.channel_share};
   }
 
   const std::vector<std::vector<TierLoad>> drained =
@@ -202,6 +232,7 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   out.algorithm = entry.choice.algorithm;
   out.protocol = entry.choice.protocol;
   out.channels = entry.choice.channels;
+  out.channel_share = entry.choice.channel_share;
   out.reason = entry.choice.reason;
   out.shape = entry.shape;
   out.stack = stack.id;
@@ -209,6 +240,7 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   out.busbw = out.algbw * bus_factor(request.operation, entry.shape.ranks);
   name_limits(out, cluster, drained[slowest]);
   note_calibration(out, stack, request.operation);
+  out.band = band_of(out, stack, request.operation, request.size);
   out.carried = wire_bytes(stack, classes, drained);
   return out;
 }

@@ -59,7 +59,8 @@ double usable(const topology::Cluster& cluster, std::uint32_t link) {
 }
 
 flow::FlowSpec spec_of(const Running& one) {
-  return {one.schedule.size.value(), one.start_s, one.cap_per_s, one.schedule.size.value()};
+  const double size = one.schedule.size.value();
+  return {size, one.start_s, one.cap_per_s, one.weight > 0.0 ? one.weight : size};
 }
 
 /// Classes of links that carry the same of every collective.

@@ -56,6 +56,37 @@ Parts ring_across(const Stack& stack, const Schedule& s, double transfer) {
   return t;
 }
 
+/// Broadcast and reduce: a chain over all ranks, chunk after chunk.
+Parts chain(const Stack& stack, const Schedule& s, double transfer) {
+  const NetworkLaw& network = stack.network;
+  const std::size_t p = index(s.protocol);
+  const double hops = s.shape.ranks - 1;
+  const double crossings = s.shape.nodes - 1;
+  Parts t;
+  t.launch = stack.node.launch_us;
+  t.latency = (hops - crossings) * stack.node.step_us[p] + crossings * network.p2p_us;
+  t.total = t.launch + norm(t.latency, transfer, network.tree_overlap);
+  return t;
+}
+
+/// Phases that double what each has gathered; every rank's part is handled one by one.
+Parts aggregated_trees(const Stack& stack, const Schedule& s, double transfer) {
+  Parts t;
+  t.launch = stack.node.launch_us;
+  t.latency = std::ceil(log2_of(s.shape.nodes)) * stack.network.p2p_us +
+              s.shape.ranks * stack.model.pat_rank_us;
+  t.total = t.launch + norm(t.latency, transfer, stack.network.ring_overlap[index(s.protocol)]);
+  return t;
+}
+
+Parts collnet(const Stack& stack, double transfer) {
+  Parts t;
+  t.launch = stack.node.launch_us;
+  t.latency = stack.network.collnet_us;
+  t.total = t.launch + t.latency + transfer;
+  return t;
+}
+
 Parts tree(const Stack& stack, const Schedule& s, double transfer) {
   const NetworkLaw& law = stack.network;
   Parts t;
@@ -68,12 +99,12 @@ Parts tree(const Stack& stack, const Schedule& s, double transfer) {
 
 Parts nvls(const Stack& stack, const Schedule& s, double transfer) {
   const NvlsLaw& law = stack.nvls;
-  const double operations = static_cast<double>(law.channels) * s.shape.ranks;
+  const double operations = law.channels * s.channel_share * s.shape.ranks;
   const double chunk_bytes = chunk(law.chunk, operations, s.size).value();
   const double loop = operations * chunk_bytes;
   const double step = law.step_us * std::min(1.0, s.shape.ranks / law.step_full_ranks) *
                       std::sqrt(chunk_bytes / law.step_chunk_bytes);
-  const double loops = nvls_loops(law, s.shape.ranks, s.size) + law.extra_loops;
+  const double loops = nvls_loops(law, operations, s.size) + law.extra_loops;
   Parts t;
   t.launch = stack.node.launch_us;
   t.latency = loops * step;
@@ -83,7 +114,7 @@ Parts nvls(const Stack& stack, const Schedule& s, double transfer) {
 
 Parts nvls_tree(const Stack& stack, const Schedule& s, double transfer) {
   const NetworkLaw& law = stack.network;
-  const double operations = static_cast<double>(law.nvls_tree_channels) * s.shape.per_node;
+  const double operations = law.nvls_tree_channels * s.channel_share * s.shape.per_node;
   const double loop = operations * chunk(law.nvls_tree_chunk, operations, s.size).value();
   const double loops = std::max(1.0, s.size.value() / loop);
   const double one =
@@ -96,11 +127,13 @@ Parts nvls_tree(const Stack& stack, const Schedule& s, double transfer) {
   return t;
 }
 
-/// What small messages lose of the network's rate, as a share of the transfer; as latency it grows
-/// with the root of the size.
+/// What a message costs beside its bytes, as a share of the transfer. As latency it grows with the
+/// root of the size, until the message fills its buffers; then it stays.
 double lost_share(const NetworkLaw& law, double message) {
-  if (message >= law.p2p_message_full_bytes) return 0.0;
-  return law.p2p_message_factor * std::sqrt(law.p2p_message_reference_bytes / message);
+  const double full = law.p2p_message_full_bytes;
+  return law.p2p_message_factor *
+         std::sqrt(law.p2p_message_reference_bytes / std::min(message, full)) *
+         std::min(1.0, full / message);
 }
 
 /// Rises from 0 to 1 while more channels start.
@@ -146,6 +179,8 @@ Parts parts(const Stack& stack, const Schedule& s, double transfer) {
   if (s.operation == Operation::send_recv) return send_recv(stack, s, transfer);
   switch (s.algorithm) {
     case Algorithm::ring:
+      if (s.operation == Operation::broadcast || s.operation == Operation::reduce)
+        return chain(stack, s, transfer);
       return s.shape.nodes == 1 ? ring_inside(stack, s, transfer) : ring_across(stack, s, transfer);
     case Algorithm::tree:
       return tree(stack, s, transfer);
@@ -156,6 +191,10 @@ Parts parts(const Stack& stack, const Schedule& s, double transfer) {
     case Algorithm::pairwise:
     case Algorithm::pxn:
       return all_to_all(stack, s, transfer);
+    case Algorithm::pat:
+      return aggregated_trees(stack, s, transfer);
+    case Algorithm::collnet:
+      return collnet(stack, transfer);
   }
   return {};
 }
@@ -172,8 +211,7 @@ Bytes chunk(const ChunkRule& rule, double operations, Bytes size) {
   return Bytes(bytes);
 }
 
-double nvls_loops(const NvlsLaw& law, int ranks, Bytes size) {
-  const double operations = static_cast<double>(law.channels) * ranks;
+double nvls_loops(const NvlsLaw& law, double operations, Bytes size) {
   const double loops = size.value() / (operations * chunk(law.chunk, operations, size).value());
   return loops < law.whole_loops_below ? std::ceil(loops) : loops;
 }
@@ -190,7 +228,10 @@ double nvls_rate(const NvlsLaw& law, int ranks) {
 }
 
 Timing apply_law(const Stack& stack, const Schedule& schedule, Seconds transfer) {
-  const Parts t = parts(stack, schedule, transfer.value() * 1e6);
+  Parts t = parts(stack, schedule, transfer.value() * 1e6);
+  // Where the host launches too slowly to keep ahead, the device waits for it.
+  if (stack.node.host_us > 0.0)
+    t.total = norm(stack.node.host_us, t.total, stack.node.host_overlap);
   return {microseconds(t.launch), microseconds(t.latency), transfer, microseconds(t.total)};
 }
 

@@ -22,6 +22,7 @@ double log2_floor(int value) {
 
 /// Algorithm bandwidth of a rate at which each rank sends a ring's volume.
 double from_bus(Operation operation, int ranks, double bus) {
+  if (operation == Operation::broadcast || operation == Operation::reduce) return bus;
   return bus * ranks / ring_steps(operation, ranks);
 }
 
@@ -66,7 +67,7 @@ Cost tree(const NcclModel& model, const Shape& shape, Protocol protocol, double 
                     2.0 * ((shape.per_node - 1) * model.tree_nvlink_us[p] +
                            log2_floor(shape.nodes) *
                                (model.tree_network_us[p] + plugin_latency(model, protocol)));
-  double bus = std::min(model.tree_fraction * model.bus[nodes],
+  double bus = std::min(model.tree_fraction * model.tree_bus[nodes],
                         model.channels[nodes] * model.tree_channel[nodes]);
   if (protocol == Protocol::ll) bus = std::min(bus / model.tree_ll_divisor, model.ll_max[nodes]);
   if (protocol == Protocol::ll128) {
@@ -81,6 +82,15 @@ Cost tree(const NcclModel& model, const Shape& shape, Protocol protocol, double 
   constexpr double up_and_down = 0.5;
   cost.rate = bus * up_and_down;
   return cost;
+}
+
+Cost aggregated_trees(const NcclModel& model, const Shape& shape, Protocol protocol) {
+  const double step =
+      model.tree_network_us[index(protocol)] + plugin_latency(model, protocol);  // one rank a node
+  return {model.pat_base_us +
+              std::log2(static_cast<double>(shape.nodes)) * step / model.pat_network_divisor +
+              shape.ranks * model.pat_rank_us,
+          model.pat_fraction * model.bus[node_class(shape.nodes)]};
 }
 
 /// NVLS and NVLS tree: channels times what the slowest part of one carries.
@@ -118,9 +128,13 @@ Seconds nccl_cost(const Stack& stack, Operation operation, const Shape& shape, B
     case Algorithm::nvls_tree:
       cost = nvls(stack, operation, shape, true);
       break;
+    case Algorithm::pat:
+      cost = aggregated_trees(stack.model, shape, protocol);
+      break;
     case Algorithm::pairwise:
     case Algorithm::pxn:
-      FLOWPLAN_ASSERT(false && "NCCL models no cost of point to point");
+    case Algorithm::collnet:
+      FLOWPLAN_ASSERT(false && "nothing that NCCL's model chooses");
       break;
   }
   FLOWPLAN_ASSERT(cost.rate > 0.0);

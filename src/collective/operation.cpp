@@ -41,6 +41,10 @@ std::string_view name(Operation operation) {
       return "alltoall";
     case Operation::send_recv:
       return "sendrecv";
+    case Operation::broadcast:
+      return "broadcast";
+    case Operation::reduce:
+      return "reduce";
   }
   return "";
 }
@@ -59,6 +63,10 @@ std::string_view name(Algorithm algorithm) {
       return "PAIRWISE";
     case Algorithm::pxn:
       return "PXN";
+    case Algorithm::pat:
+      return "PAT";
+    case Algorithm::collnet:
+      return "COLLNET";
   }
   return "";
 }
@@ -96,6 +104,8 @@ double bus_factor(Operation operation, int ranks) {
     case Operation::all_to_all:
       return (n - 1.0) / n;
     case Operation::send_recv:
+    case Operation::broadcast:
+    case Operation::reduce:
       return 1.0;
   }
   return 1.0;

@@ -58,6 +58,29 @@ void tree_edges(FlowWriter& writer, const Members& members, double size) {
   }
 }
 
+/// Parallel aggregated trees: in phase k a node sends to the one 2^k further what it has gathered.
+void aggregated_trees(FlowWriter& writer, const Schedule& schedule, const Members& members) {
+  const std::size_t nodes = members.size();
+  const double part = schedule.size.value() / static_cast<double>(nodes);
+  for (std::size_t distance = 1; distance < nodes; distance *= 2) {
+    const double bytes = part * static_cast<double>(std::min(distance, nodes - distance));
+    for (std::size_t i = 0; i < nodes; ++i)
+      between_nodes(writer, members[i], members[(i + distance) % nodes], bytes);
+  }
+}
+
+/// Every node sends its sum up to the switches and gets theirs: each GPU by its own NICs.
+void switches_reduce(FlowWriter& writer, const Members& members, double size) {
+  for (const Group& node : members) {
+    const auto g = static_cast<double>(node.size());
+    inside_node(writer, node, 2.0 * size * (g - 1.0) / g);
+    for (const GpuId gpu : node) {
+      writer.leave(gpu, size / g);
+      writer.enter(gpu, size / g);
+    }
+  }
+}
+
 void tree(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const double size = schedule.size.value();
   for (const Group& node : members) {
@@ -67,12 +90,18 @@ void tree(FlowWriter& writer, const Schedule& schedule, const Members& members) 
   if (members.size() > 1) tree_edges(writer, members, size);
 }
 
-/// Reading the reduced shards sends size and receives size / n, the multicast the reverse.
-void switch_reduction(FlowWriter& writer, const Members& members, double size) {
+bool gathers(Operation operation) {
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter;
+}
+
+/// Reading the reduced shards sends size and receives size / n, the multicast the reverse;
+/// gathering and scattering do one of the two.
+void switch_reduction(FlowWriter& writer, const Schedule& schedule, const Members& members) {
+  const double size = schedule.size.value();
   for (const Group& node : members) {
     const auto g = static_cast<double>(node.size());
     for (const GpuId gpu : node)
-      writer.through_port(gpu, size * (g + 1.0) / g);
+      writer.through_port(gpu, gathers(schedule.operation) ? size : size * (g + 1.0) / g);
   }
 }
 
@@ -84,11 +113,7 @@ void send_recv(FlowWriter& writer, const Schedule& schedule, const Members& memb
   }
 }
 
-bool gathers(Operation operation) {
-  return operation == Operation::all_gather || operation == Operation::reduce_scatter;
-}
-
-Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
+Coefficients full_coefficients(const Stack& stack, const Schedule& schedule) {
   const NodeLaw& node = stack.node;
   const NetworkLaw& network = stack.network;
   const std::size_t p = index(schedule.protocol);
@@ -120,12 +145,19 @@ Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
       c.nvlink = std::max(c.nvlink, node.line / node.port_rate);
       break;
     case Algorithm::tree:
+      c.nvlink = std::max(c.nvlink, node.line / node.port_rate);
       c.network = network.line / network.tree_rate;
       if (schedule.protocol == Protocol::ll) c.network /= network.tree_ll_fraction;
       break;
     case Algorithm::nvls:
-      c.nvlink = node.line / nvls_rate(stack.nvls, schedule.shape.ranks);
+      c.nvlink =
+          node.line / (gathers(schedule.operation) ? stack.nvls.gather_rate
+                                                   : nvls_rate(stack.nvls, schedule.shape.ranks));
       break;
+    case Algorithm::collnet:
+      c.nvlink = node.line / network.collnet_rate;
+      break;
+    case Algorithm::pat:
     case Algorithm::nvls_tree:
       c.nvlink = node.line / network.nvls_tree_rate;
       break;
@@ -133,6 +165,13 @@ Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
     case Algorithm::pxn:
       break;
   }
+  return c;
+}
+
+Coefficients coefficients(const Stack& stack, const Schedule& schedule) {
+  Coefficients c = full_coefficients(stack, schedule);
+  c.nvlink /= schedule.channel_share;
+  c.network /= schedule.channel_share;
   return c;
 }
 
@@ -155,6 +194,7 @@ int ring_network_steps(Operation operation, int nodes) {
 }
 
 Bytes ring_volume(Operation operation, int ranks, Bytes size) {
+  if (operation == Operation::broadcast || operation == Operation::reduce) return size;
   return size * (static_cast<double>(ring_steps(operation, ranks)) / ranks);
 }
 
@@ -180,10 +220,14 @@ void visit_flows(const Stack& stack, const Schedule& schedule, const Cluster& cl
     case Algorithm::tree:
       return tree(writer, schedule, members);
     case Algorithm::nvls:
-      return switch_reduction(writer, members, schedule.size.value());
+      return switch_reduction(writer, schedule, members);
     case Algorithm::nvls_tree:
-      switch_reduction(writer, members, schedule.size.value());
+      switch_reduction(writer, schedule, members);
       return tree_edges(writer, members, schedule.size.value());
+    case Algorithm::pat:
+      return aggregated_trees(writer, schedule, members);
+    case Algorithm::collnet:
+      return switches_reduce(writer, members, schedule.size.value());
     case Algorithm::pairwise:
     case Algorithm::pxn:
       return list_all_to_all(writer, schedule, members);

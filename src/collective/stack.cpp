@@ -45,6 +45,8 @@ class Reader {
 
   std::array<double, 3> three_positive(std::string_view name) { return three(name, true); }
 
+  [[nodiscard]] bool has(std::string_view name) const { return constants_.find(name) != nullptr; }
+
   const std::vector<double>& list(std::string_view name) {
     static const std::vector<double> none;
     const catalog::Constants::Entry* entry = constants_.find(name);
@@ -104,6 +106,13 @@ NcclModel read_model(Reader& read) {
   m.tree_ll128_channel = read.three_positive("model.tree.ll128_channel_gbytes_per_s");
   m.nvls_tree_channel = read.three("model.nvls_tree.channel_gbytes_per_s");
   m.nvls_efficiency = read.number("model.nvls.efficiency");
+  m.tree_bus = read.has("model.tree.bus_gbytes_per_s")
+                   ? read.three_positive("model.tree.bus_gbytes_per_s")
+                   : m.bus;
+  m.pat_base_us = read.number("model.pat.base_us");
+  m.pat_network_divisor = read.positive("model.pat.network_divisor");
+  m.pat_rank_us = read.number("model.pat.rank_us");
+  m.pat_fraction = read.number("model.pat.fraction");
   return m;
 }
 
@@ -120,6 +129,8 @@ NodeLaw read_node(Reader& read) {
   NodeLaw n{};
   n.line = read.positive("nvlink.line_gbytes_per_s");
   n.launch_us = read.number("launch_us");
+  n.host_us = read.number("host.launch_us");
+  n.host_overlap = read.positive("host.overlap");
   n.growth_us = read.number("ring.growth_us");
   n.growth_from_bytes = read.positive("ring.growth_from_bytes");
   n.growth_to_bytes = read.positive("ring.growth_to_bytes");
@@ -156,6 +167,7 @@ NvlsLaw read_nvls(Reader& read) {
   v.overlap = read.positive("nvls.overlap");
   v.rate_ranks = read.list("nvls.rate_ranks");
   v.rate = read.list("nvls.gbytes_per_s");
+  v.gather_rate = read.number("nvls.gather_gbytes_per_s");
   v.chunk = read_chunk_rule(read, "nvls");
   if (v.rate.size() != v.rate_ranks.size()) {
     read.fault("nvls.gbytes_per_s", "and nvls.rate_ranks differ in length");
@@ -190,7 +202,16 @@ NetworkLaw read_network(Reader& read) {
   n.p2p_message_factor = read.number("p2p.net_message_factor");
   n.p2p_message_full_bytes = read.positive("p2p.message_full_bytes");
   n.p2p_message_reference_bytes = read.positive("p2p.message_reference_bytes");
+  n.collnet_us = read.number("collnet.net_us");
+  n.collnet_rate = read.number("collnet.gbytes_per_s");
   return n;
+}
+
+Bands read_bands(Reader& read) {
+  return {read.three_positive("band.node_percent"),
+          read.three_positive("band.node_exchange_percent"),
+          read.three_positive("band.net_percent"), read.three_positive("band.net_exchange_percent"),
+          read.three_positive("band.carried_percent")};
 }
 
 /// Takes "prefix<number>." off the front of `text`.
@@ -233,8 +254,9 @@ std::optional<SwitchName> parse_switch(std::string_view text) {
   const std::optional<Protocol> protocol = find_protocol(text.substr(cut + 1));
   if (!protocol) return std::nullopt;
   out.choice.protocol = *protocol;
-  out.choice.algorithm = find_algorithm(text.substr(0, cut));
-  if (!out.choice.algorithm && text.substr(0, cut) != "pat") return std::nullopt;
+  const std::optional<Algorithm> algorithm = find_algorithm(text.substr(0, cut));
+  if (!algorithm) return std::nullopt;
+  out.choice.algorithm = *algorithm;
   return out;
 }
 
@@ -301,6 +323,7 @@ Result<Stack> read_stack(const catalog::Constants& constants) {
   stack.nvls = read_nvls(read);
   stack.network = read_network(read);
   stack.tuner = read_tuner(constants, read);
+  stack.bands = read_bands(read);
   stack.wire_factor = read.three_positive("protocol.wire_factor");
   const std::vector<double>& nodes = read.list("calibrated.nodes");
   if (nodes.size() == 2) {

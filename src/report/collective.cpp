@@ -49,6 +49,63 @@ double gbytes(BytesPerSecond rate) {
   return rate.value() / 1e9;
 }
 
+/// "90 % band -4 % to +5 %, by rows left out of the fit: across nodes, 1 GiB and more".
+std::vector<std::string> bands(const CollectiveSweep& sweep) {
+  std::vector<std::string> found;
+  for (const CollectiveLine& line : sweep.lines) {
+    const Band& band = line.outcome.band;
+    const std::string text = fmt::format(
+        "time within {:+.0f} to {:+.0f} % ({:.0f} % of rows left out): {}",
+        100.0 * (band.low - 1.0), 100.0 * (band.high - 1.0), 100.0 * band.confidence, band.regime);
+    if (std::find(found.begin(), found.end(), text) == found.end()) found.push_back(text);
+  }
+  return found;
+}
+
+std::string microseconds_or(const std::optional<Seconds>& time, std::string_view none) {
+  return time ? microseconds_text(*time) : std::string(none);
+}
+
+/// Why the choice of one size fell.
+Section choice(const CollectiveLine& line) {
+  const collective::Outcome& o = line.outcome;
+  Section section{fmt::format("Choice at {:.0f} B", line.size.value()),
+                  {{"reason", o.reason}, {"channels", fmt::format("{}", o.channels)}},
+                  Table{{{"algorithm", false},
+                         {"protocol", false},
+                         {"NCCL's cost, us"},
+                         {"predicted, us"},
+                         {"", false}},
+                        {}},
+                  {}};
+  for (const CollectiveCandidate& entry : line.candidates) {
+    const bool taken =
+        entry.candidate.algorithm == o.algorithm && entry.candidate.protocol == o.protocol;
+    section.table->rows.push_back({std::string(collective::name(entry.candidate.algorithm)),
+                                   std::string(collective::name(entry.candidate.protocol)),
+                                   microseconds_or(entry.candidate.cost, "-"),
+                                   microseconds_or(entry.time, "-"),
+                                   taken                      ? "taken"
+                                   : entry.candidate.eligible ? ""
+                                                              : "only when forced"});
+  }
+  return section;
+}
+
+nlohmann::ordered_json candidates_json(const CollectiveLine& line) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const CollectiveCandidate& entry : line.candidates) {
+    Json json{{"algorithm", collective::name(entry.candidate.algorithm)},
+              {"protocol", collective::name(entry.candidate.protocol)},
+              {"eligible", entry.candidate.eligible}};
+    if (entry.candidate.cost) json["nccl_cost_s"] = entry.candidate.cost->value();
+    if (entry.time) json["time_s"] = entry.time->value();
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 /// What the outcomes say about shapes that were never measured, each once.
 std::vector<std::string> notes(const CollectiveSweep& sweep) {
   std::vector<std::string> found;
@@ -87,6 +144,16 @@ std::string collective_text(const CollectiveSweep& sweep) {
   }
   for (const std::string& note : notes(sweep))
     text += fmt::format("# Note: {}\n", note);
+  for (const std::string& band : bands(sweep))
+    text += fmt::format("# Band: {}\n", band);
+  for (const CollectiveLine& line : sweep.lines) {
+    if (line.candidates.empty()) continue;
+    const Section section = choice(line);
+    text += fmt::format("#\n# {}: {}\n", section.title, line.outcome.reason);
+    for (const auto& row : section.table->rows)
+      text += fmt::format("#   {:<10} {:<8} cost {:>10}  time {:>10}  {}\n", row[0].text,
+                          row[1].text, row[2].text, row[3].text, row[4].text);
+  }
   return text;
 }
 
@@ -112,7 +179,13 @@ Document collective(const CollectiveSweep& sweep) {
          o.limit, o.next});
   }
   section.remarks = notes(sweep);
-  return {title(sweep), "", {std::move(section)}};
+  for (std::string& band : bands(sweep))
+    section.remarks.push_back(std::move(band));
+  Document document{title(sweep), "", {std::move(section)}};
+  for (const CollectiveLine& line : sweep.lines) {
+    if (!line.candidates.empty()) document.sections.push_back(choice(line));
+  }
+  return document;
 }
 
 std::string collective_json(const CollectiveSweep& sweep) {
@@ -135,7 +208,13 @@ std::string collective_json(const CollectiveSweep& sweep) {
                      {"next", o.next},
                      {"reason", o.reason},
                      {"calibrated", o.calibrated},
-                     {"note", o.note}});
+                     {"note", o.note},
+                     {"band",
+                      {{"low", o.band.low},
+                       {"high", o.band.high},
+                       {"confidence", o.band.confidence},
+                       {"regime", o.band.regime}}}});
+    if (!line.candidates.empty()) lines.back()["candidates"] = candidates_json(line);
   }
   Json json{{"format_version", result_format_version},
             {"kind", "collective"},
@@ -148,6 +227,70 @@ std::string collective_json(const CollectiveSweep& sweep) {
             {"type", "float"},
             {"redop", reduction(sweep.operation)},
             {"results", std::move(lines)}};
+  return json.dump(2) + "\n";
+}
+
+Document collective_groups(const CollectiveGroups& groups) {
+  std::string title = fmt::format("{} x {}, {}", groups.nodes, groups.instance, groups.profile);
+  for (const std::string& condition : groups.conditions)
+    title += ", " + condition;
+  Section section{"",
+                  {},
+                  Table{{{"groups", false},
+                         {"operation", false},
+                         {"count"},
+                         {"ranks"},
+                         {"size, B"},
+                         {"alone, us"},
+                         {"busbw, GB/s"},
+                         {"together, us"},
+                         {"busbw, GB/s"},
+                         {"limit alone", false}},
+                        {}},
+                  {}};
+  for (std::size_t i = 0; i < groups.parts.size(); ++i) {
+    const collective::Part& part = groups.parts[i];
+    const collective::PartOutcome& o = groups.outcomes[i];
+    section.table->rows.push_back(
+        {part.name, std::string(collective::name(part.operation)),
+         fmt::format("{}", part.groups.size()), fmt::format("{}", o.alone.shape.ranks),
+         fmt::format("{:.0f}", part.size.value()), microseconds_text(o.alone.time),
+         fmt::format("{:.2f}", gbytes(o.alone.busbw)), microseconds_text(o.together),
+         fmt::format("{:.2f}", gbytes(o.busbw_together)), o.alone.limit});
+    const std::string& note = o.alone.note;
+    auto& remarks = section.remarks;
+    if (!note.empty() && std::find(remarks.begin(), remarks.end(), note) == remarks.end())
+      remarks.push_back(note);
+  }
+  section.remarks.push_back("together: all of them start at once; the slowest group of each line");
+  return {title, "", {std::move(section)}};
+}
+
+std::string collective_groups_json(const CollectiveGroups& groups) {
+  using Json = nlohmann::ordered_json;
+  Json parts = Json::array();
+  for (std::size_t i = 0; i < groups.parts.size(); ++i) {
+    const collective::Part& part = groups.parts[i];
+    const collective::PartOutcome& o = groups.outcomes[i];
+    parts.push_back({{"groups", part.name},
+                     {"operation", collective::name(part.operation)},
+                     {"count", part.groups.size()},
+                     {"ranks", o.alone.shape.ranks},
+                     {"size_bytes", part.size.value()},
+                     {"alone_time_s", o.alone.time.value()},
+                     {"alone_busbw_bytes_per_s", o.alone.busbw.value()},
+                     {"together_time_s", o.together.value()},
+                     {"together_busbw_bytes_per_s", o.busbw_together.value()},
+                     {"limit", o.alone.limit},
+                     {"note", o.alone.note}});
+  }
+  const Json json{{"format_version", result_format_version},
+                  {"kind", "collective_groups"},
+                  {"instance", groups.instance},
+                  {"nodes", groups.nodes},
+                  {"profile", groups.profile},
+                  {"conditions", groups.conditions},
+                  {"parts", std::move(parts)}};
   return json.dump(2) + "\n";
 }
 

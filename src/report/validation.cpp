@@ -37,16 +37,25 @@ std::vector<Cell> scored(std::string name, const Score& score) {
           error_text(score.median_ape),
           error_text(score.mean_ape),
           error_text(score.p90_ape),
-          fmt::format("{:+.1f}", score.bias)};
+          fmt::format("{:+.1f}", score.bias),
+          score.banded == 0 ? "-"
+                            : fmt::format("{:.0f} %", 100.0 * static_cast<double>(score.in_band) /
+                                                          static_cast<double>(score.banded))};
 }
 
 Section errors(const Report& report) {
-  Section section{
-      report.file,
-      {{"rows", fmt::format("{}, predicted {}, skipped {}", report.rows, report.predicted,
-                            report.rows - report.predicted)}},
-      Table{{{"absolute error, %", false}, {"rows"}, {"median"}, {"mean"}, {"p90"}, {"bias"}}, {}},
-      {}};
+  Section section{report.file,
+                  {{"rows", fmt::format("{}, predicted {}, skipped {}", report.rows,
+                                        report.predicted, report.rows - report.predicted)}},
+                  Table{{{"absolute error, %", false},
+                         {"rows"},
+                         {"median"},
+                         {"mean"},
+                         {"p90"},
+                         {"bias"},
+                         {"in band"}},
+                        {}},
+                  {}};
   section.table->rows.push_back(scored("overall", report.overall));
   for (const Report::Group& group : report.groups)
     section.table->rows.push_back(scored(label(group.by), group.score));
@@ -90,7 +99,9 @@ nlohmann::ordered_json score_json(const Score& score) {
           {"median_ape", score.median_ape},
           {"mean_ape", score.mean_ape},
           {"p90_ape", score.p90_ape},
-          {"bias", score.bias}};
+          {"bias", score.bias},
+          {"banded", score.banded},
+          {"in_band", score.in_band}};
 }
 
 nlohmann::ordered_json report_json(const Report& report, bool rows) {

@@ -7,6 +7,8 @@
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/base/csv_table.hpp"
 
+namespace expert_parallel_rows_test {
+
 using namespace flowplan;
 using accuracy::Row;
 
@@ -104,3 +106,5 @@ TEST_CASE("custom all-reduce rows that do not say enough are skipped with the re
   CHECK_THAT(rows[3].skipped, Catch::Contains("MI300"));
   CHECK_THAT(rows[4].skipped, Catch::Contains("latency"));
 }
+
+}  // namespace expert_parallel_rows_test

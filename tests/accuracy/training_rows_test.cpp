@@ -75,28 +75,13 @@ TEST_CASE("step time and throughput of one job say the same") {
   CHECK(*rate.predicted * 64.0 * *step.predicted == Approx(128.0 * 8192.0));
 }
 
-TEST_CASE("what is not modelled is skipped with its reason") {
+TEST_CASE("what does not state enough is skipped with its reason") {
   const auto reason = [](const Cells& cells) {
     const Row row = predicted(cells);
     CHECK_FALSE(row.predicted);
     return row.skipped;
   };
   Cells cells;
-  cells.model = "LLAMA2-70B LoRA MLPerf";
-  CHECK(reason(cells).find("LoRA") == 0);
-  cells = {};
-  cells.experts = "128";
-  CHECK(reason(cells).find("mixture of experts") == 0);
-  cells = {};
-  cells.sharding = "FSDP64";
-  CHECK(reason(cells).find("fully sharded") == 0);
-  cells = {};
-  cells.notes = "use_megatron_fsdp=True";
-  CHECK(reason(cells).find("fully sharded") == 0);
-  cells = {};
-  cells.cp = "2";
-  CHECK(reason(cells).find("context parallelism") == 0);
-  cells = {};
   cells.tp = "";
   CHECK(reason(cells) == "layout is not stated");
   cells = {};
@@ -106,11 +91,37 @@ TEST_CASE("what is not modelled is skipped with its reason") {
   cells.metric = "time_to_train";
   CHECK(reason(cells).find("time to train") == 0);
   cells = {};
-  cells.precision = "FP8 rowwise";
-  CHECK(reason(cells) == "precision is not modelled: FP8 rowwise");
+  cells.metric = "rl_step_time";
+  CHECK(reason(cells).find("post-training") == 0);
+  cells = {};
+  cells.precision = "INT4";
+  CHECK(reason(cells) == "precision is not modelled: INT4");
   cells = {};
   cells.value = "0";
   CHECK(reason(cells) == "no measured value");
+}
+
+TEST_CASE("sharding, adapters, context parallelism and experts are read from a row") {
+  const double plain = *predicted({}).predicted;
+  Cells cells;
+  cells.model = "LLAMA3-70B LoRA";
+  CHECK(*predicted(cells).predicted > 1.15 * plain);  // no weight gradients
+  CHECK(value_of(predicted(cells), "group") == "LoRA");
+  cells = {};
+  cells.tp = cells.pp = cells.vp = "1";
+  cells.sharding = "FSDP64";
+  CHECK(value_of(predicted(cells), "framework") == "megatron-fsdp");
+  cells.sharding = "distributed optimizer (ZeRO-1)";
+  cells.notes = "use_megatron_fsdp=True";
+  CHECK(value_of(predicted(cells), "framework") == "megatron-fsdp");
+  cells = {};
+  cells.cp = "2";
+  CHECK(*predicted(cells).predicted != plain);
+  cells = {};
+  cells.model = "Qwen3_30B_a3B";
+  cells.experts = "128";
+  cells.tp = cells.pp = cells.vp = "1";
+  CHECK(value_of(predicted(cells), "group") == "experts");
 }
 
 TEST_CASE("a layout that contradicts itself is skipped with the estimate's diagnostic") {

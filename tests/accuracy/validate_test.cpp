@@ -13,7 +13,7 @@ using accuracy::Row;
 namespace {
 
 Row row(double measured, double predicted) {
-  return {"id", "metric", measured, predicted, "", {}};
+  return {"id", "metric", measured, predicted, "", {}, {}};
 }
 
 accuracy::Score score(const std::vector<Row>& rows) {

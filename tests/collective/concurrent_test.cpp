@@ -163,7 +163,7 @@ TEST_CASE("collectives of 100,000 GPUs fold to a few classes") {
   const flow::Completion completion = flow::simulate(folded.network, folded.flows);
   // Both are bound by the NICs all the way: they end when these have carried both.
   const double n = 100000.0, size = gib(1).value();
-  const double both = 2.0 * (n - 1.0) / n * size / 361e9 + (n - 8.0) / n * size / 41.7e9;
+  const double both = 2.0 * (n - 1.0) / n * size / 361e9 + (n - 8.0) / n * size / (342e9 / 8);
   CHECK(completion.makespan_s == Approx(both).epsilon(1e-9));
 }
 

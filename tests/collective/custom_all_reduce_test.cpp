@@ -2,7 +2,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::custom_all_reduce_test {
 
 namespace {
 
@@ -94,4 +94,4 @@ TEST_CASE("a group of several NVLink domains is refused") {
   CHECK(across.error().front().code == Code::bad_placement);
 }
 
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::custom_all_reduce_test

@@ -4,7 +4,7 @@
 
 #include "fixture.hpp"
 
-namespace flowplan::collective {
+namespace flowplan::collective::expert_parallel_test {
 
 namespace {
 
@@ -195,4 +195,4 @@ TEST_CASE("no stage outruns the links, and more tokens are never faster") {
   }
 }
 
-}  // namespace flowplan::collective
+}  // namespace flowplan::collective::expert_parallel_test

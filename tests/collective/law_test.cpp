@@ -45,9 +45,9 @@ TEST_CASE("NVLS tree chunks follow NCCL's rule") {
 
 TEST_CASE("few loops are whole ones") {
   const NvlsLaw law = stack_of("collectives-ib-h100").nvls;
-  CHECK(nvls_loops(law, 8, mib(24)) == 6);  // 4 MiB a loop at 32 KiB
-  CHECK(nvls_loops(law, 8, mib(25)) == 7);
-  CHECK(nvls_loops(law, 8, gib(1.01)) == Approx(64 * 1.01));
+  CHECK(nvls_loops(law, 16 * 8, mib(24)) == 6);  // 4 MiB a loop at 32 KiB
+  CHECK(nvls_loops(law, 16 * 8, mib(25)) == 7);
+  CHECK(nvls_loops(law, 16 * 8, gib(1.01)) == Approx(64 * 1.01));
 }
 
 TEST_CASE("NVLS wire rate is interpolated between a server and a rack") {
@@ -99,6 +99,39 @@ TEST_CASE("tree by hand: the optimum of a pipelined chain lies between sum and f
   // Equal parts: (2 a^p)^(1/p) = 2^(1/p) a.
   CHECK(us(apply_law(stack, tree, microseconds(a)).total) ==
         Approx(4.7 + a * std::pow(2.0, 1.0 / 0.56)));
+}
+
+TEST_CASE("broadcast is a pipelined chain, by hand") {
+  // 128 MiB on 8 GPUs of a Hopper node: 7 hops of 7.7 us, a transfer of 367 us, p = 0.56.
+  const Stack stack = stack_of("collectives-ib-h100");
+  const Schedule chain =
+      schedule(Operation::broadcast, Algorithm::ring, Protocol::simple, {8, 1, 8}, mib(128));
+  const double a = 7 * 7.7, d = 367;
+  CHECK(us(apply_law(stack, chain, microseconds(d)).total) ==
+        Approx(4.7 + std::pow(std::pow(a, 0.56) + std::pow(d, 0.56), 1 / 0.56)));
+}
+
+TEST_CASE("old software waits for the host") {
+  // A ring of LL takes 18 us; the host needs 30.5: their norm with power 4.
+  const Stack now = stack_of("collectives-ib-h100"), old = stack_of("collectives-ib-h100-nccl2.20");
+  const Schedule small =
+      schedule(Operation::all_reduce, Algorithm::ring, Protocol::ll, {8, 1, 8}, Bytes(65536));
+  const double device = us(apply_law(now, small, microseconds(0.5)).total);
+  CHECK(us(apply_law(old, small, microseconds(0.5)).total) ==
+        Approx(std::pow(std::pow(30.5, 4) + std::pow(device, 4), 0.25)));
+}
+
+TEST_CASE("a message costs time with its root, then no more") {
+  // What is beside the bytes: 1.03 * sqrt(128 KiB m) / B up to 1.916 MB a message, then constant.
+  const Stack stack = stack_of("collectives-p5");
+  const auto beside = [&](double message) {
+    const Schedule s = schedule(Operation::all_to_all, Algorithm::pxn, Protocol::simple, {16, 2, 8},
+                                Bytes(16 * message));
+    const double transfer = 8 * message / 42.75e3;
+    return us(apply_law(stack, s, microseconds(transfer)).total) - 155 - transfer;
+  };
+  CHECK(beside(262144) == Approx(8 * 1.03 * std::sqrt(131072.0 * 262144.0) / 42.75e3));
+  CHECK(beside(8e6) == Approx(beside(1.916e6)));
 }
 
 TEST_CASE("every law grows with the transfer and is never below it or the latency") {

@@ -15,7 +15,7 @@ constexpr int nodes = 12500;
 constexpr double ranks = 100000.0;
 /// What the P5 stack gets out of a node's NICs by ring, of a GPU's port by NVLS tree, of a GPU's
 /// NICs by all-to-all, bytes/s.
-constexpr double ring_rate = 361e9, nvls_rate = 293e9, pair_rate = 41.7e9;
+constexpr double ring_rate = 361e9, nvls_rate = 293e9, pair_rate = 342e9 / 8;
 
 Request request(Operation operation, const Group& group) {
   Request out = request_of(operation, gib(16), {group});

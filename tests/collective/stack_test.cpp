@@ -78,9 +78,8 @@ TEST_CASE("figures of the wrong length or sign are refused") {
 
 TEST_CASE("a tuner entry that cannot be read is named") {
   for (const char* name :
-       {"tuner.all_reduce.ranks8.nodes4.ring_ll256_mib",
-        "tuner.broadcast.ranks8.nodes4.ring_ll_mib", "tuner.all_reduce.ranks8.ring_ll_mib",
-        "tuner.all_reduce.ranks8.nodes4.ring_ll_kib",
+       {"tuner.all_reduce.ranks8.nodes4.ring_ll256_mib", "tuner.gather.ranks8.nodes4.ring_ll_mib",
+        "tuner.all_reduce.ranks8.ring_ll_mib", "tuner.all_reduce.ranks8.nodes4.ring_ll_kib",
         "tuner.all_reduce.ranksx.nodes4.ring_ll_mib"}) {
     CAPTURE(name);
     const auto stack = read_stack(changed("collectives-p5", {}, {{name, {1.0}, {}}}));

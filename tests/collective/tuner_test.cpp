@@ -1,5 +1,6 @@
 #include "flowplan/collective/tuner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -26,7 +27,7 @@ Shape full_nodes(int nodes) {
 
 Pair choice(const Stack& stack, Operation operation, const Shape& shape, Bytes size,
             bool nvls = with_nvls) {
-  const auto chosen = choose(stack, operation, shape, size, nvls, std::nullopt, std::nullopt);
+  const auto chosen = choose(stack, operation, shape, size, nvls);
   REQUIRE(chosen);
   CHECK(chosen->channels >= 1);
   CHECK_FALSE(chosen->reason.empty());
@@ -163,7 +164,8 @@ TEST_CASE("what is forced is taken, and what nothing has is refused with the cho
   const Stack stack = stack_of("collectives-p5");
   const auto force = [&](const Shape& shape, std::optional<Algorithm> algorithm,
                          std::optional<Protocol> protocol, bool nvls = with_nvls) {
-    return choose(stack, Operation::all_reduce, shape, mib(64), nvls, algorithm, protocol);
+    return choose(stack, Operation::all_reduce, shape, mib(64), nvls,
+                  {algorithm, protocol, std::nullopt});
   };
   const auto ring = force(full_nodes(4), Algorithm::ring, Protocol::simple);
   REQUIRE(ring);
@@ -184,9 +186,9 @@ TEST_CASE("what is forced is taken, and what nothing has is refused with the cho
     CHECK_THAT(refused.error().front().hint, Catch::Contains("RING/LL128"));
   }
   CHECK_FALSE(choose(stack, Operation::all_gather, full_nodes(2), mib(1), with_nvls,
-                     Algorithm::tree, std::nullopt));
-  CHECK_FALSE(choose(stack, Operation::send_recv, full_nodes(2), mib(1), with_nvls, std::nullopt,
-                     Protocol::ll));
+                     {Algorithm::tree, std::nullopt, std::nullopt}));
+  CHECK_FALSE(choose(stack, Operation::send_recv, full_nodes(2), mib(1), with_nvls,
+                     {std::nullopt, Protocol::ll, std::nullopt}));
 }
 
 TEST_CASE("the old stack has no LL128 between nodes and its own switches") {
@@ -201,20 +203,73 @@ TEST_CASE("the old stack has no LL128 between nodes and its own switches") {
                         Protocol::ll128));
 }
 
-TEST_CASE("a choice that is not modelled is said, and NCCL's model decides instead") {
-  const Stack stack = stack_of("collectives-p5en");
-  const auto chosen = choose(stack, Operation::all_gather, {16, 16, 1}, mib(1), with_nvls,
-                             std::nullopt, std::nullopt);
+TEST_CASE("one rank a node gathers by aggregated trees while it is small, where NCCL has them") {
+  const Shape rails{16, 16, 1};
+  const Stack current = stack_of("collectives-p5en");
+  const auto chosen = choose(current, Operation::all_gather, rails, mib(1), with_nvls);
   REQUIRE(chosen);
-  CHECK(chosen->algorithm == Algorithm::ring);
-  CHECK_THAT(chosen->reason, Catch::Contains("pat_simple"));
+  CHECK(chosen->algorithm == Algorithm::pat);
+  CHECK(choose(current, Operation::all_gather, rails, mib(512), with_nvls)->algorithm ==
+        Algorithm::ring);
+  CHECK_FALSE(available(current, Operation::all_gather, full_nodes(16), with_nvls, Algorithm::pat,
+                        Protocol::simple));
+  CHECK_FALSE(available(stack_of("collectives-ib-h100-nccl2.20"), Operation::all_gather, rails,
+                        with_nvls, Algorithm::pat, Protocol::simple));
+}
+
+TEST_CASE("the network's switches reduce only when told to") {
+  const Stack stack = stack_of("collectives-ib-h100");
+  const auto all = candidates(stack, Operation::all_reduce, full_nodes(4), gib(1), with_nvls);
+  const auto found = std::find_if(
+      all.begin(), all.end(), [](const Candidate& c) { return c.algorithm == Algorithm::collnet; });
+  REQUIRE(found != all.end());
+  CHECK_FALSE(found->eligible);
+  CHECK_FALSE(found->cost);
+  CHECK(choose(stack, Operation::all_reduce, full_nodes(4), gib(1), with_nvls)->algorithm !=
+        Algorithm::collnet);
+  CHECK(choose(stack, Operation::all_reduce, full_nodes(4), gib(1), with_nvls,
+               {Algorithm::collnet, std::nullopt, std::nullopt})
+            ->algorithm == Algorithm::collnet);
+}
+
+TEST_CASE("the candidate of least cost is taken where no table is") {
+  const Stack stack = stack_of("collectives-p5");
+  for (const double size : {8.0, 1e5, 1e7, 1e9}) {
+    const auto chosen = choose(stack, Operation::all_gather, {8, 1, 8}, Bytes(size), with_nvls);
+    Seconds least(1e9), taken;
+    for (const Candidate& c :
+         candidates(stack, Operation::all_gather, {8, 1, 8}, Bytes(size), with_nvls)) {
+      if (!c.eligible) continue;
+      least = std::min(least, *c.cost);
+      if (c.algorithm == chosen->algorithm && c.protocol == chosen->protocol) taken = *c.cost;
+    }
+    CHECK(taken == least);
+  }
+}
+
+TEST_CASE("forced channels carry their share, more than NCCL's do no more") {
+  const Stack stack = stack_of("collectives-p5");
+  const auto share = [&](int channels) {
+    return choose(stack, Operation::all_reduce, full_nodes(4), gib(4), with_nvls,
+                  {Algorithm::ring, std::nullopt, channels})
+        ->channel_share;
+  };
+  CHECK(share(4) == 0.25);  // of 16
+  CHECK(share(16) == 1.0);
+  CHECK(share(32) == 1.0);
+  for (const int channels : {0, 65}) {
+    CHECK_FALSE(choose(stack, Operation::all_reduce, full_nodes(4), gib(4), with_nvls,
+                       {std::nullopt, std::nullopt, channels}));
+  }
+  CHECK_FALSE(choose(stack, Operation::all_to_all, full_nodes(4), gib(4), with_nvls,
+                     {std::nullopt, std::nullopt, 8}));
 }
 
 TEST_CASE("small sizes use fewer channels") {
   const Stack stack = stack_of("collectives-p5");
   const auto channels = [&](double bytes) {
-    return choose(stack, Operation::all_gather, {8, 1, 8}, Bytes(bytes), with_nvls, Algorithm::ring,
-                  Protocol::simple)
+    return choose(stack, Operation::all_gather, {8, 1, 8}, Bytes(bytes), with_nvls,
+                  {Algorithm::ring, Protocol::simple, std::nullopt})
         ->channels;
   };
   // A channel of 512 threads wants 64 bytes for each: 32 KiB.

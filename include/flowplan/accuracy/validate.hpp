@@ -8,6 +8,7 @@
 #include "flowplan/base/csv_table.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/estimate/estimate.hpp"
 
 namespace flowplan::accuracy {
 
@@ -20,22 +21,35 @@ struct Row {
   std::string skipped;              ///< reason; empty when predicted
   std::vector<std::pair<std::string, std::string>>
       by;  ///< ("source", ...), ("gpu", ...), ("group", ...), ("origin", "ec2" | "reference")
+  /// Of the prediction, where its model states one.
+  std::optional<Band> band = std::nullopt;
 
   /// Absolute percentage error; must be predicted.
   [[nodiscard]] double ape() const;
+  /// Whether the measurement lies in the band of the prediction; must have one.
+  [[nodiscard]] bool in_band() const;
 };
 
 /// Predicts every row of a measurements file by the format its header names. One function a format,
 /// in a file of its own.
 [[nodiscard]] std::vector<Row> collective_rows(const catalog::Catalog& catalog,
                                                const CsvTable& table);
+[[nodiscard]] std::vector<Row> custom_all_reduce_rows(const catalog::Catalog& catalog,
+                                                      const CsvTable& table);
 [[nodiscard]] std::vector<Row> training_rows(const catalog::Catalog& catalog,
                                              const CsvTable& table);
+/// Kernel latencies in ms, of libraries as compute::KernelTable knows them.
+[[nodiscard]] std::vector<Row> gemm_rows(const catalog::Catalog& catalog, const CsvTable& table);
+[[nodiscard]] std::vector<Row> attention_rows(const catalog::Catalog& catalog,
+                                              const CsvTable& table);
+[[nodiscard]] std::vector<Row> latent_rows(const catalog::Catalog& catalog, const CsvTable& table);
+[[nodiscard]] std::vector<Row> experts_rows(const catalog::Catalog& catalog, const CsvTable& table);
 
 struct Score {
   std::size_t n = 0;
   double median_ape = 0, mean_ape = 0, p90_ape = 0;  ///< percent
   double bias = 0;                                   ///< percent: mean of predicted / measured - 1
+  std::size_t banded = 0, in_band = 0;               ///< rows with a band; those inside it
 };
 [[nodiscard]] Score score(const std::vector<const Row*>& rows);
 

@@ -10,6 +10,7 @@
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/collective/operation.hpp"
 #include "flowplan/collective/shape.hpp"
+#include "flowplan/estimate/estimate.hpp"
 #include "flowplan/topology/cluster.hpp"
 
 namespace flowplan::collective {
@@ -22,6 +23,7 @@ struct Request {
   std::vector<Group> groups;  ///< run at the same time on disjoint GPUs, all of the same size
   std::optional<Algorithm> algorithm;  ///< forced, as NCCL_ALGO does
   std::optional<Protocol> protocol;    ///< forced, as NCCL_PROTO does
+  std::optional<int> channels;         ///< forced, as NCCL_MIN_ and NCCL_MAX_NCHANNELS do
   /// List every flow instead of counting what links carry; the same answer, for checking.
   bool list_flows = false;
 };
@@ -31,9 +33,10 @@ struct Outcome {
   Algorithm algorithm{};
   Protocol protocol{};
   int channels = 0;
-  Seconds launch{};    ///< T0 of the law t = T0 + (A^p + D^p)^(1/p)
-  Seconds latency{};   ///< A: hops times cost a hop
-  Seconds transfer{};  ///< D: bytes over the tightest link at its usable rate
+  double channel_share = 1.0;  ///< of those that a large size takes, when they are forced
+  Seconds launch{};            ///< T0 of the law t = T0 + (A^p + D^p)^(1/p)
+  Seconds latency{};           ///< A: hops times cost a hop
+  Seconds transfer{};          ///< D: bytes over the tightest link at its usable rate
   BytesPerSecond algbw{}, busbw{};
   std::string limit;   ///< "latency", or the tier and link that binds: "efa node0.nic0->leaf0"
   std::string next;    ///< the next one
@@ -44,6 +47,7 @@ struct Outcome {
   std::string stack;       ///< id of the software profile that was used
   bool calibrated = true;  ///< false when no measurement like this shape is behind the constants
   std::string note;        ///< then: what was carried over from where
+  Band band;               ///< of the time, from rows left out of the fit
 };
 
 /// Time of a collective on a cluster with the software stack of `profile` (a constants set of kind

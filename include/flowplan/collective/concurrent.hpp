@@ -16,13 +16,15 @@ struct Running {
   /// Bytes of `schedule.size` per second that it never exceeds: size / its time alone, so that one
   /// bound by latency takes of its links no more than it uses.
   double cap_per_s = flow::unlimited;
+  /// Its share of a link that several want; 0: its size, so that those of one link end together.
+  double weight = 0.0;
 };
 
 /// All of them as a folded problem, for `flow::simulate()`: a collective is one flow of
 /// `schedule.size` bytes. Its parts advance in step, so at rate r it takes of each link r times
 /// what the whole of it puts there per byte (from counts, `visit_loads`: never from listed pairs).
-/// Weights are the sizes: of two that share their tightest link, both take the time that the link
-/// needs for both. Alone it ends when the slowest of its listed flows does.
+/// Weights are the sizes unless given: of two that share their tightest link, both take the time
+/// that the link needs for both. Alone it ends when the slowest of its listed flows does.
 ///
 /// Links on which every collective puts the same are one class, so that the problem has a handful
 /// of uses whatever the ranks; collectives that symmetry makes equal are folded by

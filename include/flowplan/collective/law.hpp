@@ -21,8 +21,8 @@ struct Timing {
 /// Chunk that each channel of each rank moves in one loop, by NCCL's rule (src/enqueue.cc).
 /// `operations`: channels times ranks of the switch.
 [[nodiscard]] Bytes chunk(const ChunkRule& rule, double operations, Bytes size);
-/// Loops that an NVLS collective takes; whole ones while they are few.
-[[nodiscard]] double nvls_loops(const NvlsLaw& law, int ranks, Bytes size);
+/// Loops that an NVLS collective takes; whole ones while they are few. `operations` as above.
+[[nodiscard]] double nvls_loops(const NvlsLaw& law, double operations, Bytes size);
 /// Wire rate of a GPU's port under NVLS, GB/s: between the listed counts of ranks it is
 /// interpolated in log2(ranks), outside it is the nearest.
 [[nodiscard]] double nvls_rate(const NvlsLaw& law, int ranks);

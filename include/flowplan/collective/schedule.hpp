@@ -18,13 +18,17 @@ struct Schedule {
   Protocol protocol{};
   Shape shape;
   Bytes size{};
+  /// Channels that carry it over those that NCCL would take, at most 1: each moves its part of the
+  /// bytes, so that fewer get less out of the links.
+  double channel_share = 1.0;
 };
 
-/// Steps of a ring, each waiting for the one before: 2(n-1) for all_reduce, n-1 for the others.
+/// Steps of a ring, each waiting for the one before: 2(n-1) for all_reduce, n-1 for the others (the
+/// hops of the chain for broadcast and reduce).
 [[nodiscard]] int ring_steps(Operation operation, int ranks);
 /// Those of them that cross nodes: 2(N-1) or N-1; none on one node.
 [[nodiscard]] int ring_network_steps(Operation operation, int nodes);
-/// Payload that a ring sends over each of its edges.
+/// Payload that a ring sends over each of its edges: all of it for broadcast and reduce.
 [[nodiscard]] Bytes ring_volume(Operation operation, int ranks, Bytes size);
 
 /// Parent of each node in NCCL's double binary tree (src/graph/trees.cc), -1 at the root. Nodes are

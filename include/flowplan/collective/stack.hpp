@@ -41,6 +41,9 @@ struct NcclModel {
   double tree_correction_from_bytes;
   ByProtocol threads, bytes_per_thread;
   ByNodes bus, channels;  ///< channels times the modelled rate of one; their number
+  ByNodes tree_bus;       ///< the same of the tree's channels: between two nodes a NIC carries half
+  double pat_base_us, pat_network_divisor, pat_rank_us;
+  double pat_fraction;  ///< of bus; 0: this NCCL has no PAT
   ByNodes ll_max, ring_ll128_channel, tree_channel, tree_ll128_channel, nvls_tree_channel;
   double nvls_efficiency;
 };
@@ -55,6 +58,8 @@ struct ChunkRule {
 struct NodeLaw {
   double line;  ///< GB/s; the rates below hold for it and carry over as fractions
   double launch_us;
+  /// What the host takes to launch one: no collective returns sooner. 0: hidden by the one before.
+  double host_us, host_overlap;
   double growth_us, growth_from_bytes, growth_to_bytes;
   ByProtocol step_us, rate;
   double port_rate;  ///< most that a ring gets out of a port, own shard aside
@@ -74,6 +79,7 @@ struct NvlsLaw {
   double step_us, step_chunk_bytes, step_full_ranks;
   double extra_loops, whole_loops_below, overlap;
   std::vector<double> rate_ranks, rate;  ///< wire GB/s of a port by ranks
+  double gather_rate;                    ///< of all_gather and reduce_scatter
   ChunkRule chunk;
 };
 
@@ -90,11 +96,12 @@ struct NetworkLaw {
   ChunkRule nvls_tree_chunk;
   double all_to_all_us, all_to_all_doubling_us;  ///< launch included; per doubling of the nodes
   double p2p_us, p2p_rate, p2p_message_factor, p2p_message_full_bytes, p2p_message_reference_bytes;
+  double collnet_us, collnet_rate;  ///< rate: of a GPU's port; 0: no reduction in the switches
 };
 
 /// The size at which a choice starts, in a tuner's table for one count of nodes.
 struct Switch {
-  std::optional<Algorithm> algorithm;  ///< nothing: one that flowplan does not model (PAT)
+  Algorithm algorithm{};
   Protocol protocol{};
   double from_bytes = 0.0;
   std::string name;  ///< "ring_ll128"
@@ -116,6 +123,14 @@ struct Tuner {
   [[nodiscard]] const SwitchTable* find(Operation operation, int per_node) const;
 };
 
+/// Half widths of the 90 % bands in percent, from rows left out of the fits. By size: below 1 MiB;
+/// to 64 MiB on one node, to 1 GiB across; above.
+using BySize = std::array<double, 3>;
+struct Bands {
+  BySize node, node_exchange, network, network_exchange;
+  BySize carried;  ///< at least this where nothing like the shape was measured
+};
+
 /// A software stack on a fabric: everything that the prediction of collectives knows about NCCL,
 /// its network plugin and the links' usable rates. Read once from a constants set.
 struct Stack {
@@ -125,6 +140,7 @@ struct Stack {
   NvlsLaw nvls{};
   NetworkLaw network{};
   Tuner tuner;
+  Bands bands{};
   ByProtocol wire_factor{};  ///< bytes on the wire per byte of payload
   int calibrated_min_nodes = 0, calibrated_max_nodes = 0;  ///< of the rows behind it; 0, 0: none
   std::vector<int> calibrated_per_node;                    ///< ranks a node that those rows had

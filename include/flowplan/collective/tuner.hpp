@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
@@ -15,8 +16,30 @@ struct Choice {
   Algorithm algorithm{};
   Protocol protocol{};
   int channels = 0;
+  double channel_share = 1.0;  ///< of the channels that a large size would take, at most 1
   std::string reason;
 };
+
+/// What a request forces, as NCCL_ALGO, NCCL_PROTO and NCCL_MIN_NCHANNELS = NCCL_MAX_NCHANNELS do.
+struct Forced {
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+  std::optional<int> channels;  ///< 1 to `most_channels`
+
+  [[nodiscard]] bool any() const { return algorithm || protocol || channels; }
+};
+inline constexpr int most_channels = 64;  ///< that NCCL has
+
+/// One that NCCL could run, and what its model says that it costs.
+struct Candidate {
+  Algorithm algorithm{};
+  Protocol protocol{};
+  std::optional<Seconds> cost;  ///< nothing: NCCL has no model of it
+  bool eligible = true;         ///< false: only when it is forced
+};
+/// All that the shape has, in the order of `all_algorithms` and `all_protocols`.
+[[nodiscard]] std::vector<Candidate> candidates(const Stack& stack, Operation operation,
+                                                const Shape& shape, Bytes size, bool nvls);
 
 /// Whether NCCL has that algorithm and protocol for the operation on that shape. `nvls`: the
 /// hardware reduces in its switch.
@@ -30,10 +53,10 @@ struct Choice {
 
 /// Algorithm and protocol as NCCL chooses them: those forced; else the tuner plugin's table for
 /// that count of nodes (interpolated in log2(nodes), see below); else the least cost by NCCL's
-/// model. Errors FP062: nothing available is left of what was forced.
+/// model. Errors FP062: nothing available is left of what was forced, or channels were forced that
+/// do not exist (alltoall and sendrecv have none to force).
 [[nodiscard]] Result<Choice> choose(const Stack& stack, Operation operation, const Shape& shape,
-                                    Bytes size, bool nvls, std::optional<Algorithm> algorithm,
-                                    std::optional<Protocol> protocol);
+                                    Bytes size, bool nvls, const Forced& forced = {});
 
 /// The table's switches for a count of nodes that it has no row for: sizes are interpolated in
 /// log2(nodes). A choice that only one of the two rows has shrinks to nothing at the other: there

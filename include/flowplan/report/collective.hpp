@@ -1,17 +1,27 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/collective/collective.hpp"
+#include "flowplan/collective/together.hpp"
+#include "flowplan/collective/tuner.hpp"
 #include "flowplan/report/document.hpp"
 
 namespace flowplan::report {
 
+/// One that NCCL could have run.
+struct CollectiveCandidate {
+  collective::Candidate candidate;
+  std::optional<Seconds> time;  ///< predicted, when it is forced
+};
+
 struct CollectiveLine {
   Bytes size{};
   collective::Outcome outcome;
+  std::vector<CollectiveCandidate> candidates;  ///< when they were asked for
 };
 
 /// A size sweep of one collective.
@@ -30,5 +40,16 @@ struct CollectiveSweep {
 [[nodiscard]] std::string collective_text(const CollectiveSweep& sweep);
 [[nodiscard]] Document collective(const CollectiveSweep& sweep);
 [[nodiscard]] std::string collective_json(const CollectiveSweep& sweep);
+
+/// Groups of collectives that run at once.
+struct CollectiveGroups {
+  std::string instance, profile;
+  int nodes = 0;
+  std::vector<std::string> conditions;
+  std::vector<collective::Part> parts;
+  std::vector<collective::PartOutcome> outcomes;  ///< one a part
+};
+[[nodiscard]] Document collective_groups(const CollectiveGroups& groups);
+[[nodiscard]] std::string collective_groups_json(const CollectiveGroups& groups);
 
 }  // namespace flowplan::report

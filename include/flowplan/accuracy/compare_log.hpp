@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flowplan/accuracy/nccl_log.hpp"
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+#include "flowplan/collective/collective.hpp"
+#include "flowplan/topology/cluster.hpp"
+
+namespace flowplan::accuracy {
+
+struct ComparedLine {
+  NcclLogLine measured;
+  collective::Outcome expected;
+  double ratio = 0.0;  ///< expected time over measured: measured busbw over the expected one
+};
+
+/// Measured against expected, and what may be behind a shortfall.
+struct LogComparison {
+  std::string operation, instance, profile;
+  int nodes = 0, ranks = 0;
+  std::vector<ComparedLine> lines;
+  double large_ratio = 1.0;  ///< median over sizes whose transfer counts; 1 when there are none
+  double small_ratio = 1.0;  ///< median over sizes that latency rules; 1 when there are none
+  double least_ratio = 1.0;
+  std::vector<std::string> causes;   ///< likeliest first; empty: nothing falls short
+  std::vector<std::string> remarks;  ///< about the log: cut off, wrong values, forced choices
+};
+
+struct CompareOptions {
+  /// Of the request; those that the log names as forced otherwise.
+  std::optional<collective::Algorithm> algorithm;
+  std::optional<collective::Protocol> protocol;
+  /// A shortfall below this ratio looks for causes; in (0, 1].
+  double tell_below = 0.9;
+};
+
+/// The log's sizes on that cluster with its first `log.ranks` GPUs (spread evenly over the nodes;
+/// all when the log lists no devices). Errors FP062 (no operation in the log or given), FP061 (more
+/// ranks than GPUs), those of collective::predict.
+[[nodiscard]] Result<LogComparison> compare_log(const catalog::Catalog& catalog,
+                                                const topology::Cluster& cluster,
+                                                const catalog::Constants& profile,
+                                                const NcclLog& log,
+                                                std::optional<collective::Operation> operation,
+                                                const CompareOptions& options = {});
+
+/// The GPUs of a log's ranks: as many on every node. Errors FP061 as above.
+[[nodiscard]] Result<collective::Group> ranks_of_log(const topology::Cluster& cluster,
+                                                     const NcclLog& log);
+
+}  // namespace flowplan::accuracy

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "flowplan/base/result.hpp"
+#include "flowplan/catalog/catalog.hpp"
+
+namespace flowplan::collective {
+
+/// Versions of a software stack as their makers write them: "2.18.5", "1.7.3-aws". Empty, or
+/// without a number: current.
+struct Versions {
+  std::string_view nccl, plugin;
+};
+
+/// The constants set of a stack with those versions. A set "ID-ncclX.Y" stands for NCCL up to X.Y
+/// over the fabric of set ID, "ID-pluginX.Y" for a network plugin up to X.Y; of several the lowest
+/// that is not below the version. What no set stands for is taken as current: set ID itself. NCCL's
+/// version goes before the plugin's. Errors FP030: no set ID.
+[[nodiscard]] Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog,
+                                                             std::string_view id,
+                                                             const Versions& versions);
+
+}  // namespace flowplan::collective

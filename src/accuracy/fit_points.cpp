@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "collective_measured.hpp"
+#include "collective_system.hpp"
+#include "flowplan/accuracy/compare_log.hpp"
+#include "flowplan/accuracy/fit.hpp"
+#include "flowplan/collective/profile.hpp"
+
+namespace flowplan::accuracy {
+namespace {
+
+/// Clusters of one instance type by the number of units, each built once.
+class ClustersOfSizes {
+ public:
+  ClustersOfSizes(const catalog::Catalog& catalog, const catalog::Instance& instance)
+      : catalog_(catalog), instance_(instance) {}
+
+  Result<std::shared_ptr<const topology::Cluster>> of(int units) {
+    auto& known = built_[units];
+    if (!known) {
+      topology::ClusterSpec spec;
+      spec.instance = &instance_;
+      spec.count = units;
+      auto cluster = topology::Cluster::build(catalog_, spec);
+      if (!cluster) return fail(std::move(cluster.error()));
+      known = std::make_shared<const topology::Cluster>(std::move(*cluster));
+    }
+    return known;
+  }
+
+ private:
+  const catalog::Catalog& catalog_;
+  const catalog::Instance& instance_;
+  std::map<int, std::shared_ptr<const topology::Cluster>> built_;
+};
+
+/// Why a row is no point for this set; empty when it is.
+std::string reason_not_to_fit(const MeasuredCollective& row, const CollectiveSystem& system,
+                              const catalog::Catalog& catalog, const catalog::Instance& instance,
+                              const catalog::Constants& profile) {
+  if (system.instance != instance.id) return "another system";
+  if (!collective::find_operation(row.operation)) return "another operation: " + row.operation;
+  if (row.size <= 0.0 || !row.time_us || *row.time_us <= 0.0) return "no size or no time";
+  if (row.gpus < 2) return "fewer than two ranks";
+  // Such scripts add a time of their own to every collective.
+  if (row.notes_say("torch all_reduce_bench.py")) return "timed by a script, not by nccl-tests";
+  constexpr double least_printed_algbw = 0.1;
+  if (row.notes_say("time derived") && row.algbw && *row.algbw < least_printed_algbw) {
+    return "time derived from a bandwidth of one digit";
+  }
+  const std::string& id = system.profile.empty() ? instance.collective_profile : system.profile;
+  const auto stack = collective::find_profile(catalog, id, {row.nccl_version, plugin_version(row)});
+  if (!stack || (*stack)->id() != profile.id()) return "another software stack";
+  return {};
+}
+
+void count_reason(FitInput& input, const std::string& reason) {
+  const auto known = std::find_if(input.skipped.begin(), input.skipped.end(),
+                                  [&](const auto& entry) { return entry.first == reason; });
+  if (known == input.skipped.end()) {
+    input.skipped.emplace_back(reason, 1);
+  } else {
+    ++known->second;
+  }
+}
+
+}  // namespace
+
+Result<FitInput> fit_points_of_log(std::shared_ptr<const topology::Cluster> cluster,
+                                   const NcclLog& log,
+                                   std::optional<collective::Operation> operation) {
+  const auto asked = operation ? operation : log.operation;
+  if (!asked) {
+    return fail(error(Code::bad_collective, in_file(log.file),
+                      "the log does not name its collective", "name it with --operation"));
+  }
+  auto group = ranks_of_log(*cluster, log);
+  if (!group) return fail(std::move(group.error()));
+  FitInput input;
+  for (const NcclLogLine& line : log.lines) {
+    FitPoint point;
+    point.label = fmt::format("{}: {} {:.0f}", log.file, name(*asked), line.size_bytes);
+    point.group = log.file;
+    point.cluster = cluster;
+    point.request.operation = *asked;
+    point.request.size = Bytes(line.size_bytes);
+    point.request.groups = {*group};
+    point.request.algorithm = collective::find_algorithm(log.forced_algorithm);
+    point.request.protocol = collective::find_protocol(log.forced_protocol);
+    point.measured_us = line.time_us;
+    input.points.push_back(std::move(point));
+  }
+  return input;
+}
+
+Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog,
+                                    const catalog::Instance& instance,
+                                    const catalog::Constants& profile, const CsvTable& table) {
+  for (const char* column : {"collective", "instance_or_system", "size_bytes", "time_us"}) {
+    if (table.column(column)) continue;
+    return fail(error(Code::wrong_kind_of_file, in_file(table.file(), 1),
+                      fmt::format("no column `{}`: not a file of collectives", column),
+                      "a log of nccl-tests, or rows as those of tests/accuracy/collectives.csv"));
+  }
+  ClustersOfSizes clusters(catalog, instance);
+  FitInput input;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    const MeasuredCollective row = read_measured(table, i);
+    const CollectiveSystem system = collective_system(row.system, row.gpu, row.nodes, row.gpus);
+    const std::string reason = reason_not_to_fit(row, system, catalog, instance, profile);
+    if (!reason.empty()) {
+      count_reason(input, reason);
+      continue;
+    }
+    auto cluster = clusters.of(system.units);
+    if (!cluster) return fail(std::move(cluster.error()));
+    NcclLog ranks;
+    ranks.ranks = system.units * system.per_unit;
+    auto group = ranks_of_log(**cluster, ranks);
+    if (!group) {
+      count_reason(input, "ranks that do not fit the nodes");
+      continue;
+    }
+    FitPoint point;
+    point.label = table.text(i, "id").empty() ? std::to_string(i) : table.text(i, "id");
+    point.group =
+        fmt::format("{}, {} node{}", row.operation, system.units, system.units == 1 ? "" : "s");
+    point.cluster = *cluster;
+    point.request.operation = *collective::find_operation(row.operation);
+    point.request.size = Bytes(row.size);
+    point.request.groups = {std::move(*group)};
+    point.request.algorithm = forced_algorithm(row);
+    point.request.channels = forced_channels(row);
+    point.measured_us = *row.time_us;
+    input.points.push_back(std::move(point));
+  }
+  return input;
+}
+
+}  // namespace flowplan::accuracy

@@ -1,0 +1,168 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cluster_options.hpp"
+#include "collective_compare.hpp"
+#include "command.hpp"
+#include "flowplan/accuracy/compare_log.hpp"
+#include "flowplan/accuracy/fit.hpp"
+#include "flowplan/base/text_file.hpp"
+#include "flowplan/report/measured_log.hpp"
+
+namespace flowplan::cli {
+
+namespace {
+
+struct Fitted {
+  accuracy::FitInput input;
+  accuracy::FitReport report;
+  const catalog::Constants* profile = nullptr;
+};
+
+/// Rows files and logs may be mixed; all are of one instance type and one software stack.
+class FitReader {
+ public:
+  FitReader(const Arguments& arguments, const catalog::Catalog& catalog)
+      : arguments_(arguments), catalog_(catalog) {}
+
+  Result<Fitted> read(std::optional<collective::Operation> operation) {
+    const auto name = arguments_.value("instance");
+    if (!name) {
+      return fail(
+          error(Code::usage, "an instance type is needed", "for example --instance p5.48xlarge"));
+    }
+    const auto instance = catalog_.instance(*name);
+    if (!instance) return fail(instance.error());
+    for (const std::string& path : arguments_.positionals) {
+      auto added = path.ends_with(".csv") ? add_rows(path, **instance)
+                                          : add_log(path, **instance, operation);
+      if (!added) return fail(std::move(added.error()));
+    }
+    return std::move(fitted_);
+  }
+
+ private:
+  Result<void> use_profile(const catalog::Constants* profile, const std::string& path) {
+    if (fitted_.profile == nullptr) fitted_.profile = profile;
+    if (fitted_.profile == profile) return {};
+    return fail(error(Code::bad_measurement, in_file(path),
+                      fmt::format("this is of another software stack: {} and {}",
+                                  fitted_.profile->id(), profile->id()),
+                      "fit each alone, or name one with --profile"));
+  }
+
+  void append(accuracy::FitInput input) {
+    for (accuracy::FitPoint& point : input.points)
+      fitted_.input.points.push_back(std::move(point));
+    for (auto& skipped : input.skipped)
+      fitted_.input.skipped.push_back(std::move(skipped));
+  }
+
+  Result<void> add_rows(const std::string& path, const catalog::Instance& instance) {
+    const auto table = CsvTable::read(path);
+    if (!table) return fail(table.error());
+    const auto profile =
+        catalog_.constants(arguments_.value("profile").value_or(instance.collective_profile));
+    if (!profile) return fail(profile.error());
+    if (auto same = use_profile(*profile, path); !same) return same;
+    auto input = accuracy::fit_points_of_rows(catalog_, instance, **profile, *table);
+    if (!input) return fail(std::move(input.error()));
+    append(std::move(*input));
+    return {};
+  }
+
+  Result<void> add_log(const std::string& path, const catalog::Instance& instance,
+                       std::optional<collective::Operation> operation) {
+    const auto log = accuracy::read_nccl_log(path);
+    if (!log) return fail(log.error());
+    const auto profile = profile_of_log(arguments_, catalog_, instance, *log);
+    if (!profile) return fail(profile.error());
+    if (auto same = use_profile(*profile, path); !same) return same;
+    auto cluster = cluster_of_log(arguments_, catalog_, log->hosts);
+    if (!cluster) return fail(std::move(cluster.error()));
+    auto input = accuracy::fit_points_of_log(
+        std::make_shared<const topology::Cluster>(std::move(*cluster)), *log, operation);
+    if (!input) return fail(std::move(input.error()));
+    append(std::move(*input));
+    return {};
+  }
+
+  const Arguments& arguments_;
+  const catalog::Catalog& catalog_;
+  Fitted fitted_;
+};
+
+Result<Fitted> fitted(const Arguments& arguments, const catalog::Catalog& catalog) {
+  std::optional<collective::Operation> operation;
+  if (const auto text = arguments.value("operation")) {
+    operation = collective::find_operation(*text);
+    if (!operation) {
+      return fail(error(Code::bad_collective, fmt::format("there is no collective `{}`", *text)));
+    }
+  }
+  auto result = FitReader(arguments, catalog).read(operation);
+  if (!result) return result;
+  auto report =
+      accuracy::fit_collectives(*result->profile, result->input.points, arguments.has("leave-out"));
+  if (!report) return fail(std::move(report.error()));
+  result->report = std::move(*report);
+  return result;
+}
+
+int fit(const Arguments& arguments, Session& session) {
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  const auto result = fitted(arguments, *catalog);
+  if (!result) return refuse(session, result.error());
+  std::string source;
+  for (const std::string& path : arguments.positionals)
+    source += (source.empty() ? "" : ", ") + path;
+  std::vector<Rendering> shown = renderings(
+      session, [&] { return report::fit(result->report, result->input); },
+      {{"json", [&] { return report::fit_json(result->report, result->input); }},
+       {"overlay",
+        [&] { return accuracy::fit_overlay(*result->profile, result->report, source); }}});
+  if (const auto path = arguments.value("overlay")) {
+    const auto written =
+        write_text(*path, accuracy::fit_overlay(*result->profile, result->report, source));
+    if (!written) return refuse(session, written.error());
+  }
+  return emit(arguments, session, shown, 0);
+}
+
+}  // namespace
+
+Command fit_command() {
+  return {
+      "fit",
+      "Fit the catalog's collectives to your own measurements.",
+      "Logs of nccl-tests (text, or JSON of -J) or rows as in tests/accuracy/collectives.csv. "
+      "Figures that the sizes tell are fitted, the others kept; --overlay writes a file for "
+      "--catalog.",
+      {{"MEASUREMENTS", "Logs of nccl-tests, or CSV files of rows.", 1, 1000000}},
+      {{"instance", 0, "NAME", "Instance type that they were measured on.", false, {}},
+       {"nodes", 0, "N", "Nodes of the logs; by default the hosts that a log lists.", false, {}},
+       {"operation", 0, "OP", "Collective of logs that do not name it.", false, {}},
+       {"profile", 0, "ID", "Constants set to fit; by default the instance's.", false, {}},
+       {"leave-out",
+        0,
+        "",
+        "Also predict each group from the others: a log, or an operation "
+        "on a number of nodes.",
+        false,
+        {}},
+       {"overlay", 0, "FILE", "Write the fitted figures as a catalog overlay.", false, {}},
+       format_option(),
+       output_option(),
+       catalog_option()},
+      {{"fit all_reduce.log --instance p5.48xlarge --overlay mine.json",
+        "Figures of your own cluster"},
+       {"fit tests/accuracy/collectives.csv --instance p5.48xlarge --leave-out",
+        "How the shipped figures hold when a group is left out"}},
+      fit};
+}
+
+}  // namespace flowplan::cli

@@ -1,0 +1,64 @@
+#include "flowplan/collective/profile.hpp"
+
+#include <charconv>
+#include <compare>
+#include <optional>
+
+namespace flowplan::collective {
+namespace {
+
+struct Version {
+  int major_number = 0, minor_number = 0;
+  auto operator<=>(const Version&) const = default;
+};
+
+std::optional<int> take_number(std::string_view& text) {
+  int value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+/// The first two numbers of "2.18.5"; words before them are passed over.
+std::optional<Version> parse_version(std::string_view text) {
+  const std::size_t begin = text.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(begin);
+  const std::optional<int> first = take_number(text);
+  if (!first || text.empty() || text.front() != '.') return std::nullopt;
+  text.remove_prefix(1);
+  const std::optional<int> second = take_number(text);
+  if (!second) return std::nullopt;
+  return Version{*first, *second};
+}
+
+/// The set "ID-SOFTWAREversion" with the lowest version that is not below the one asked for.
+const catalog::Constants* for_version(const catalog::Catalog& catalog, std::string_view id,
+                                      std::string_view software, std::string_view version) {
+  const std::optional<Version> wanted = parse_version(version);
+  if (!wanted) return nullptr;
+  const std::string prefix = std::string(id) + "-" + std::string(software);
+  const catalog::Constants* found = nullptr;
+  Version lowest{};
+  for (const catalog::Constants& set : catalog.all_constants()) {
+    if (!set.id().starts_with(prefix)) continue;
+    const auto covers = parse_version(std::string_view(set.id()).substr(prefix.size()));
+    if (!covers || *covers < *wanted) continue;
+    if (found == nullptr || *covers < lowest) found = &set, lowest = *covers;
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog, std::string_view id,
+                                               const Versions& versions) {
+  auto current = catalog.constants(id);
+  if (!current) return current;
+  if (const auto* set = for_version(catalog, id, "nccl", versions.nccl)) return set;
+  if (const auto* set = for_version(catalog, id, "plugin", versions.plugin)) return set;
+  return current;
+}
+
+}  // namespace flowplan::collective

@@ -1,0 +1,97 @@
+// `flowplan collective --compare` and `flowplan fit`, on a log of four P5 nodes.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace compare_fit_test {
+
+namespace {
+
+const std::string log_file = "tests/accuracy/logs/all_reduce-p5-4nodes.log";
+
+Ran compared(std::vector<std::string> more) {
+  std::vector<std::string> args{"collective", "--compare", log_file, "--instance", "p5.48xlarge"};
+  args.insert(args.end(), more.begin(), more.end());
+  return flowplan_run(args);
+}
+
+}  // namespace
+
+TEST_CASE("--compare takes collective, nodes and ranks from the log") {
+  const Ran ran = compared({"--format", "json"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  CHECK(json["kind"] == "collective_comparison");
+  CHECK(json["operation"] == "all_reduce");
+  CHECK(json["nodes"] == 4);
+  CHECK(json["ranks"] == 32);
+  CHECK(json["log"]["nccl_version"] == "2.28.7");
+  for (const auto& line : json["results"]) {
+    CHECK(line["ratio"].get<double>() ==
+          Approx(line["expected_time_s"].get<double>() / line["measured_time_s"].get<double>()));
+  }
+  CHECK(json["large_ratio"].get<double>() == Approx(1.0).margin(0.15));
+  const Ran text = compared({});
+  CHECK(contains(text.out, "Likely causes"));
+  CHECK(contains(text.out, "ratio"));
+}
+
+TEST_CASE("--min-ratio decides the exit code for the sizes between -b and -e") {
+  CHECK(compared({"-b", "1G", "--min-ratio", "0.5"}).code == 0);
+  const Ran below = compared({"-b", "1G", "--min-ratio", "5"});
+  CHECK(below.code == 1);
+  CHECK(contains(below.out, "below"));
+  CHECK(compared({"-b", "1G", "--min-ratio", "much"}).code == 2);
+  CHECK(compared({"-b", "1T"}).code == 3);
+}
+
+TEST_CASE("what does not go with --compare is refused") {
+  CHECK(compared({"--degrade", "nic:gpu0=0"}).code == 2);
+  CHECK(flowplan_run({"collective", "all_reduce", "--instance", "p5.48xlarge", "--min-ratio", "1"})
+            .code == 2);
+  CHECK(flowplan_run({"collective", "--instance", "p5.48xlarge"}).code == 2);
+  CHECK(flowplan_run({"collective", "--compare", log_file}).code == 2);
+  const Ran wrong = flowplan_run(
+      {"collective", "--compare", "tests/accuracy/training.csv", "--instance", "p5.48xlarge"});
+  CHECK(wrong.code == 3);
+  CHECK(contains(wrong.err, "FP016"));
+  CHECK(
+      flowplan_run({"collective", "--compare", "nothing.log", "--instance", "p5.48xlarge"}).code ==
+      3);
+}
+
+TEST_CASE("fit writes an overlay that the catalog takes") {
+  const auto overlay = std::filesystem::temp_directory_path() / "flowplan-cli-fit-overlay.json";
+  const Ran ran =
+      flowplan_run({"fit", log_file, "--instance", "p5.48xlarge", "--overlay", overlay.string()});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  CHECK(contains(ran.out, "Fit of collectives-p5"));
+  CHECK(contains(ran.out, "kept, not told by these points"));
+  const Ran with = compared({"--catalog", overlay.string(), "--format", "json"});
+  std::filesystem::remove(overlay);
+  INFO(with.err);
+  CHECK(with.code == 0);
+}
+
+TEST_CASE("fit reports errors before, after and with groups left out") {
+  const Ran ran = flowplan_run({"fit", log_file, "tests/accuracy/collectives.csv", "--instance",
+                                "p5.48xlarge", "--leave-out", "--format", "json"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  CHECK(json["after"]["mean_ape"].get<double>() <= json["before"]["mean_ape"].get<double>());
+  CHECK(json["left_out"]["n"] == json["after"]["n"]);
+  CHECK(json["left_out_groups"].size() >= 4);
+  CHECK(flowplan_run({"fit", log_file}).code == 2);
+  CHECK(flowplan_run({"fit", log_file, "--instance", "p5.48xlarge", "--leave-out"}).code == 3);
+}
+
+}  // namespace compare_fit_test
