@@ -49,6 +49,7 @@ struct Command {
 
 // One function a subcommand, each in a file of its own.
 [[nodiscard]] Command run_command();
+[[nodiscard]] Command plan_command();
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command collective_command();
@@ -58,6 +59,7 @@ struct Command {
 [[nodiscard]] Command catalog_show_command();
 [[nodiscard]] Command catalog_compare_command();
 [[nodiscard]] Command validate_command();
+[[nodiscard]] Command fit_command();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] Command help_command();
 [[nodiscard]] Command version_command();

@@ -16,7 +16,8 @@ namespace {
 double arithmetic(const GemmShape& shape, const GemmRates& rates, double rows, double columns,
                   double efficiency, double split) {
   const double tiles = std::ceil(static_cast<double>(shape.m) / rows) *
-                       std::ceil(static_cast<double>(shape.n) / columns);
+                       std::ceil(static_cast<double>(shape.n) / columns) *
+                       static_cast<double>(shape.groups);
   const double filled = tiles * split / rates.units;
   const double waves = (1.0 - rates.wave_share) * filled + rates.wave_share * std::ceil(filled);
   const double depth = static_cast<double>(shape.k) / split + rates.extra_depth;
@@ -38,12 +39,13 @@ double fastest_arithmetic(const GemmShape& shape, const GemmRates& rates, const 
 }  // namespace
 
 KernelTime gemm_time(const GemmShape& shape, const GemmRates& rates, const GemmTiles& tiles) {
-  FLOWPLAN_ASSERT(shape.m > 0 && shape.n > 0 && shape.k > 0);
+  FLOWPLAN_ASSERT(shape.m > 0 && shape.n > 0 && shape.k > 0 && shape.groups > 0);
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   const auto k = static_cast<double>(shape.k);
   const double compute = fastest_arithmetic(shape, rates, tiles);
-  const double bytes = rates.input_bytes * (m * k + k * n) + rates.output_bytes * m * n;
+  const double bytes = (rates.input_bytes * (m * k + k * n) + rates.output_bytes * m * n) *
+                       static_cast<double>(shape.groups);
   const double memory = bytes / rates.hbm.value();
   const double joined =
       std::pow(std::pow(compute, rates.norm) + std::pow(memory, rates.norm), 1.0 / rates.norm);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/base/assert.hpp"
+#include "flowplan/compute/kernel_table.hpp"
 
 namespace flowplan::compute {
 
@@ -16,17 +17,20 @@ using model::Precision;
 
 struct Kernels::Data {
   struct Rates {
-    GemmRates gemm;
+    std::string_view table;  // whose products
     FlopsPerSecond peak{};
     StepFactors step;
   };
   std::string calibration;
-  GemmTiles tiles;
+  KernelTable table;
   std::map<Precision, Rates> rates;  // of the precisions that the GPU has
   BytesPerSecond hbm{};              // usable
-  FlopsPerSecond attention_peak{};   // of fused attention with wide heads at unlimited length
+  BytesPerSecond host_link{};
+  FlopsPerSecond attention_peak{};  // of fused attention with wide heads at unlimited length
   FlopsPerSecond unfused_peak{};
   double half_length = 0.0, small_head_dim = 0.0, small_head_fraction = 1.0;
+  double window_tile = 1.0;
+  double flash2_forward = 1.0, flash2_backward = 1.0, flash2_small_head_fraction = 1.0;
   double backward_flops_factor = 1.0;
 };
 
@@ -40,10 +44,6 @@ class Reader {
   double number(const std::string& name) {
     const std::vector<double>* values = find(name);
     return values == nullptr ? 1.0 : values->front();
-  }
-  std::vector<double> table(const std::string& name) {
-    const std::vector<double>* values = find(name);
-    return values == nullptr ? std::vector<double>{1.0} : *values;
   }
   [[nodiscard]] bool has(const std::string& name) const { return set_.find(name) != nullptr; }
   [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
@@ -85,22 +85,6 @@ std::string_view step_of(Precision precision) {
                                                                             : table_of(precision);
 }
 
-/// GEMM results are accumulated wide and written in 16 bits whatever the operands are.
-constexpr double result_bytes = 2.0;
-
-GemmRates gemm_rates(Reader& reader, std::string_view table, double norm) {
-  const std::string prefix = fmt::format("gemm.{}.", table);
-  GemmRates rates;
-  rates.peak_fraction = reader.number(prefix + "peak_fraction");
-  rates.extra_depth = reader.number(prefix + "extra_depth");
-  rates.wave_share = reader.number(prefix + "wave_share");
-  rates.launch = microseconds(reader.number(prefix + "launch_us"));
-  rates.hbm = BytesPerSecond(reader.number(prefix + "hbm_fraction"));  // scaled by the GPU's below
-  rates.output_bytes = result_bytes;
-  rates.norm = norm;
-  return rates;
-}
-
 Diagnostic lacks(std::string_view what, std::string_view figure) {
   return error(Code::unknown_figure,
                fmt::format("{} lacks `{}`, which kernels need", what, figure));
@@ -121,19 +105,25 @@ Result<Kernels> Kernels::on(const catalog::Catalog& catalog, const catalog::Gpu&
   Reader reader(**set);
   auto data = std::make_shared<Data>();
   data->calibration = gpu.calibration;
-  data->tiles = {reader.table("gemm.tile_rows"), reader.table("gemm.tile_columns"),
-                 reader.table("gemm.tile_efficiency_fraction"), reader.table("gemm.splits")};
+  auto table = KernelTable::on(catalog, gpu);
+  if (!table) return fail(std::move(table.error()));
+  data->table = std::move(*table);
   const BytesPerSecond hbm = gigabytes_per_second(gpu.hbm_gbytes_per_s.value);
   data->hbm = hbm * reader.number("memory.hbm_fraction");
+  data->host_link = gigabytes_per_second(reader.number("host_link.usable_gbytes_per_s"));
   data->attention_peak = *bf16_peak * reader.number("attention.peak_fraction");
   data->unfused_peak = *bf16_peak * reader.number("attention.unfused_peak_fraction");
   data->half_length = reader.number("attention.half_length_tokens");
   data->small_head_dim = reader.number("attention.small_head_dim");
   data->small_head_fraction = reader.number("attention.small_head_fraction");
   data->backward_flops_factor = reader.number("attention.backward_flops_factor");
-  const double norm = reader.number("gemm.roofline_norm");
+  data->window_tile = reader.number("attention.window_tile_tokens");
+  data->flash2_small_head_fraction = reader.number("attention.flash2_small_head_fraction");
   const double forward_factor = reader.number("step.attention_forward_factor");
-  const StepFactors attention{1.0, forward_factor,
+  data->flash2_forward = reader.number("step.attention_flash2_forward_factor");
+  data->flash2_backward =
+      data->flash2_forward * reader.number("step.attention_flash2_backward_factor");
+  const StepFactors attention{1.0, 1.0, forward_factor,
                               forward_factor * reader.number("step.attention_backward_factor")};
 
   for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::fp8,
@@ -141,21 +131,15 @@ Result<Kernels> Kernels::on(const catalog::Catalog& catalog, const catalog::Gpu&
     const std::string factor = fmt::format("step.gemm.{}_factor", step_of(precision));
     const auto peak = gpu.peak(precision == Precision::fp16 ? Precision::bf16 : precision);
     if (!peak || !reader.has(factor)) continue;
-    GemmRates rates = gemm_rates(reader, table_of(precision), norm);
-    rates.peak = *peak;
-    rates.hbm = hbm * rates.hbm.value();
-    rates.input_bytes = model::bytes_per_element(precision);
-    rates.units = gpu.sm_count.value;
+    const std::string_view table_name = table_of(precision);
+    if (!data->table.product(table_name, {1, 1, 1})) {
+      missing.push_back(lacks(gpu.calibration, fmt::format("table.gemm.{}.law", table_name)));
+      continue;
+    }
     StepFactors step = attention;
     step.gemm = reader.number(factor);
-    data->rates.emplace(precision, Data::Rates{rates, *peak, step});
-  }
-  if (data->tiles.columns.size() != data->tiles.rows.size() ||
-      data->tiles.efficiency.size() != data->tiles.rows.size()) {
-    missing.push_back(
-        error(Code::catalog_invalid, fmt::format("{}: gemm.tile_rows, gemm.tile_columns and "
-                                                 "gemm.tile_efficiency_fraction differ in length",
-                                                 gpu.calibration)));
+    step.grouped_gemm = reader.number(fmt::format("step.grouped.{}_factor", table_of(precision)));
+    data->rates.emplace(precision, Data::Rates{table_name, *peak, step});
   }
   for (const std::string& name : reader.missing())
     missing.push_back(lacks(gpu.calibration, name));
@@ -176,21 +160,31 @@ FlopsPerSecond Kernels::peak(Precision precision) const {
 
 KernelTime Kernels::gemm(const GemmShape& shape, Precision precision) const {
   FLOWPLAN_ASSERT(supports(precision));
-  return gemm_time(shape, data_->rates.at(precision).gemm, data_->tiles);
+  const auto time = data_->table.product(data_->rates.at(precision).table, shape);
+  FLOWPLAN_ASSERT(time.has_value());
+  return *time;
 }
 
-KernelTime Kernels::attention_forward(const AttentionShape& shape) const {
+KernelTime Kernels::attention_forward(const AttentionShape& shape, AttentionKernels kernels) const {
   const auto s = static_cast<double>(shape.seq_len);
   const auto d = static_cast<double>(shape.head_dim);
+  const double value = shape.value_dim > 0 ? static_cast<double>(shape.value_dim) : d;
+  // Keys read, twice their mean number: the causal half of all, or a band of whole tiles.
+  const auto window = static_cast<double>(shape.window);
+  const double band = 2.0 * (window + data_->window_tile);
+  const double keys = shape.window > 0 && band < s ? band : s;
   const double flops =
-      static_cast<double>(shape.batch) * static_cast<double>(shape.heads) * 2.0 * d * s * s;
-  const double width = d <= data_->small_head_dim ? data_->small_head_fraction : 1.0;
+      static_cast<double>(shape.batch) * static_cast<double>(shape.heads) * (d + value) * s * keys;
+  const double small = kernels == AttentionKernels::newest ? data_->small_head_fraction
+                                                           : data_->flash2_small_head_fraction;
+  const double width = d <= data_->small_head_dim ? small : 1.0;
   const FlopsPerSecond rate = data_->attention_peak * (width * s / (s + data_->half_length));
   return {Flops(flops) / rate, "tensor cores", "HBM"};
 }
 
-KernelTime Kernels::attention_backward(const AttentionShape& shape) const {
-  KernelTime result = attention_forward(shape);
+KernelTime Kernels::attention_backward(const AttentionShape& shape,
+                                       AttentionKernels kernels) const {
+  KernelTime result = attention_forward(shape, kernels);
   result.time *= data_->backward_flops_factor;
   return result;
 }
@@ -211,13 +205,22 @@ KernelTime Kernels::memory_bound(Bytes moved) const {
   return {moved / data_->hbm, "HBM", "launch"};
 }
 
-StepFactors Kernels::in_step(Precision precision) const {
+StepFactors Kernels::in_step(Precision precision, AttentionKernels kernels) const {
   FLOWPLAN_ASSERT(supports(precision));
-  return data_->rates.at(precision).step;
+  StepFactors step = data_->rates.at(precision).step;
+  if (kernels == AttentionKernels::flash_attention_2) {
+    step.attention_forward = data_->flash2_forward;
+    step.attention_backward = data_->flash2_backward;
+  }
+  return step;
 }
 
 BytesPerSecond Kernels::usable_hbm() const {
   return data_->hbm;
+}
+
+BytesPerSecond Kernels::host_link() const {
+  return data_->host_link;
 }
 
 const std::string& Kernels::calibration() const {

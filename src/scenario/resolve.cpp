@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +59,8 @@ class Resolver {
     note(!work_.sequence_parallel, "parallelism.sequence_parallel", "true",
          "needs less memory at the same traffic");
 
+    take_training_keys(job);
+
     if (auto fault = choose_layout(job)) return fail(std::move(*fault));
     if (Diagnostics faults = training::check(catalog_, cluster_, job); !faults.empty()) {
       return fail(placed(std::move(faults), scenario_.document));
@@ -66,6 +69,30 @@ class Resolver {
   }
 
  private:
+  void take_training_keys(Job& job) const {
+    job.shard_group = work_.shard_group;
+    job.offload_layers = work_.offload_layers;
+    job.adapters = work_.adapters;
+    job.routing = work_.routing;
+    job.async_tp = work_.async_tp;
+    job.layout.uneven_stages = work_.uneven_stages;
+    if (work_.modules) job.modules = *work_.modules;
+    if (work_.schedule) job.schedule = *work_.schedule;
+    if (work_.context_parallel) job.context_parallel = *work_.context_parallel;
+    job.layout.etp = work_.etp.value_or(1);
+  }
+
+  /// Experts spread over the ranks of an NVLink domain, as far as their number divides.
+  void spread_experts(Job& job) const {
+    job.layout.ep = work_.ep.value_or(1);
+    if (work_.ep || !job.model.experts) return;
+    const Layout& l = job.layout;
+    const std::int64_t replicas = std::int64_t{l.tp} * l.cp * l.dp / std::max(1, l.etp);
+    const std::int64_t domain = cluster_.gpus_per_domain();
+    job.layout.ep =
+        static_cast<int>(std::gcd(job.model.experts->count, std::gcd(replicas, domain)));
+  }
+
   [[nodiscard]] std::int64_t seq_len() const {
     const std::int64_t context = work_.model.context;
     return context > 0 ? std::min(context, default_seq_len) : default_seq_len;
@@ -106,6 +133,7 @@ class Resolver {
     job.layout.tp = tp;
     job.layout.pp = pp;
     job.layout.dp = work_.dp.value_or(static_cast<int>(gpus() / model_gpus));
+    spread_experts(job);
     job.global_batch = work_.global_batch.value_or(default_batch(job));
     if (!training::check(catalog_, cluster_, job).empty()) return std::nullopt;
     return job;
@@ -165,6 +193,9 @@ class Resolver {
     const std::int64_t model_gpus = std::int64_t{job.layout.tp} * job.layout.pp * job.layout.cp;
     const auto rest = static_cast<int>(std::max<std::int64_t>(1, gpus() / model_gpus));
     job.layout.dp = pick(work_.dp, "parallelism.dp", rest, "what the other degrees leave");
+    spread_experts(job);
+    note(!work_.ep && job.layout.ep > 1, "parallelism.ep", fmt::format("{}", job.layout.ep),
+         experts_reason());
     job.global_batch = pick(work_.global_batch, "global_batch", default_batch(job), batch_reason());
   }
 
@@ -199,6 +230,9 @@ class Resolver {
     return memory && memory->peak().total() <= memory->hbm * (1.0 - room);
   }
 
+  [[nodiscard]] static std::string experts_reason() {
+    return "experts spread inside an NVLink domain, as far as their number divides";
+  }
   [[nodiscard]] static std::string batch_reason() {
     return fmt::format("about {} tokens, in whole micro-batches", default_batch_tokens);
   }
@@ -211,6 +245,8 @@ class Resolver {
     note(!work_.pp, "parallelism.pp", fmt::format("{}", job.layout.pp), smallest);
     note(!work_.dp, "parallelism.dp", fmt::format("{}", job.layout.dp),
          "what the other degrees leave");
+    note(!work_.ep && job.layout.ep > 1, "parallelism.ep", fmt::format("{}", job.layout.ep),
+         experts_reason());
     note(!work_.recompute, "recompute", std::string(name(job.recompute)),
          chosen ? "the least that fits in memory with 5 % to spare"
                 : "the most there is: nothing fits");

@@ -14,6 +14,8 @@
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/estimate/metric.hpp"
 #include "prune.hpp"
+#include "search_reader.hpp"
+#include "training_keys.hpp"
 
 namespace flowplan::scenario {
 
@@ -28,21 +30,23 @@ class Reader {
       : catalog_(catalog), document_(document) {}
 
   /// Reads a document that follows the schema.
-  Result<Scenario> scenario() {
+  Result<Scenario> scenario(ReadFor purpose) {
     const Json& root = document_.root();
     Scenario result{root.value("name", ""),
                     root.value("about", ""),
                     cluster(root.at("cluster")),
                     {},
                     {},
+                    {},
                     document_};
-    if (result.cluster.count == 0) count_missing();
+    if (purpose == ReadFor::run) machines_missing(result.cluster);
     result.workload = pretraining(root.at("workload"));
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {
         result.checks.push_back(check((*checks)[i], child_pointer("/checks", i)));
       }
     }
+    if (root.contains("search")) result.search = read_search(catalog_, document_, faults_);
     if (!faults_.empty()) return fail(std::move(faults_));
     return result;
   }
@@ -97,8 +101,13 @@ class Reader {
     return section;
   }
 
-  void count_missing() {
-    if (document_.root()["cluster"].contains("count")) return;  // they disagree
+  void machines_missing(const ClusterSection& section) {
+    const Json& json = document_.root()["cluster"];
+    if (!json.contains("instance")) {
+      fault(Code::missing_key, "/cluster", "the cluster needs an `instance`",
+            document_.root().contains("search") ? "`flowplan plan` searches for it" : "");
+    }
+    if (section.count > 0 || json.contains("count")) return;  // they disagree
     fault(Code::missing_key, "/cluster", "the cluster needs a `count`",
           "the number of instances, UltraServers or nodes");
   }
@@ -140,11 +149,7 @@ class Reader {
     if (json.contains("precision")) {
       section.precision = model::find_precision(json["precision"].get<std::string>());
     }
-    if (json.contains("recompute")) section.recompute = recompute(json["recompute"]);
-    if (json.contains("sharding")) {
-      section.sharding = json["sharding"] == "none" ? training::Sharding::none
-                                                    : training::Sharding::distributed_optimizer;
-    }
+    read_training_keys(json, section);
     if (json.contains("framework")) {
       section.framework = framework(json["framework"].get<std::string>());
     }
@@ -170,11 +175,6 @@ class Reader {
   template <class T>
   static void set(std::optional<T>& target, const Json& json, const char* key) {
     if (const auto found = json.find(key); found != json.end()) target = found->get<T>();
-  }
-
-  static training::Recompute recompute(const Json& json) {
-    if (json == "full") return training::Recompute::full;
-    return json == "selective" ? training::Recompute::selective : training::Recompute::none;
   }
 
   std::optional<double> tokens(const Json& json) {
@@ -308,7 +308,7 @@ bool Scenario::expects_infeasible() const {
 }
 
 Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
-                      const JsonDocument& schema) {
+                      const JsonDocument& schema, ReadFor purpose) {
   if (Diagnostics faults = validate(document, schema); !faults.empty()) {
     if (const auto rest = prune(document, faults)) {
       Diagnostics more = Reader(catalog, *rest).faults();
@@ -316,23 +316,7 @@ Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& docum
     }
     return fail(std::move(faults));
   }
-  return Reader(catalog, document).scenario();
-}
-
-std::string_view name(training::Recompute recompute) {
-  switch (recompute) {
-    case training::Recompute::none:
-      return "none";
-    case training::Recompute::selective:
-      return "selective";
-    case training::Recompute::full:
-      break;
-  }
-  return "full";
-}
-
-std::string_view name(training::Sharding sharding) {
-  return sharding == training::Sharding::none ? "none" : "distributed_optimizer";
+  return Reader(catalog, document).scenario(purpose);
 }
 
 }  // namespace flowplan::scenario

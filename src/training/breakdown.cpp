@@ -29,68 +29,112 @@ std::string tensor_cores(const std::string& limit, model::Precision precision) {
   return fmt::format("tensor cores ({})", model::name(precision));
 }
 
-/// Leaves of the work that every layer of the slowest stage does for every micro-batch.
-class LayerLeaves {
- public:
-  LayerLeaves(const StepTimes& times, const Job& job)
-      : repeats_(static_cast<double>(times.micro_batches) * times.slowest().layers),
-        text_(fmt::format("{} micro-batches x {} layers x", times.micro_batches,
-                          times.slowest().layers)),
-        precision_(job.precision) {}
-
-  [[nodiscard]] Breakdown operator()(std::string id, std::string label, Seconds once,
-                                     const std::string& limit, const std::string& next) const {
-    return leaf(std::move(id), std::move(label), once * repeats_, tensor_cores(limit, precision_),
-                tensor_cores(next, precision_), fmt::format("{} {:.4g} ms", text_, ms(once)));
-  }
-
- private:
-  double repeats_;
-  std::string text_;
-  model::Precision precision_;
-};
-
 void add_if(std::vector<Breakdown>& children, Breakdown part) {
   if (part.leaf_time.value() > 0.0) children.push_back(std::move(part));
 }
 
+/// Leaves of what the layers of the slowest stage do for every micro-batch.
+class LayerLeaves {
+ public:
+  LayerLeaves(const StepTimes& times, const Job& job) : times_(times), job_(job) {}
+
+  /// `part` gives the time of one layer, `kind_of` what limits it.
+  template <class Part>
+  void add(std::vector<Breakdown>& children, const char* id, const char* label, Part part,
+           const char* limit, const char* next) const {
+    Seconds all{};
+    std::string text;
+    for (std::size_t kind = 0; kind < times_.layer.size(); ++kind) {
+      const double layers = times_.slowest().layers[kind];
+      if (layers == 0.0) continue;
+      const Seconds once = part(times_.layer[kind]);
+      all += once * layers;
+      if (once.value() <= 0.0) continue;
+      if (!text.empty()) text += " + ";
+      text += fmt::format("{} {}layers x {:.4g} ms", layers,
+                          times_.layer[0].gpu().value() > 0.0 && times_.layer[1].gpu().value() > 0.0
+                              ? (kind == 1 ? "expert " : "dense ")
+                              : "",
+                          ms(once));
+    }
+    const auto micro_batches = static_cast<double>(times_.micro_batches);
+    add_if(children, leaf(id, label, all * micro_batches, tensor_cores(limit, job_.precision),
+                          tensor_cores(next, job_.precision),
+                          fmt::format("{} micro-batches x ({})", times_.micro_batches, text)));
+  }
+
+  /// The kind of layer that the slowest stage has more of.
+  [[nodiscard]] const LayerTimes& main() const {
+    const StageTime& slowest = times_.slowest();
+    return times_.layer[slowest.layers[1] > slowest.layers[0] ? 1 : 0];
+  }
+
+ private:
+  const StepTimes& times_;
+  const Job& job_;
+};
+
 Breakdown head(const StepTimes& times) {
   const double m = static_cast<double>(times.micro_batches);
-  const Seconds gemm = times.head.gemm.forward + times.head.gemm.backward;
   const bool on_path = times.slowest().head.value() > 0.0;
   const double repeats = on_path ? m : 0.0;
+  const Seconds gemm = times.head.gemm.forward + times.head.gemm.backward;
+  const Seconds loss = times.head.loss_forward + times.head.loss_backward;
+  const Seconds prediction = times.head.prediction.forward + times.head.prediction.backward;
   std::vector<Breakdown> children;
+  const auto each = [&](Seconds once) {
+    return fmt::format("{} micro-batches x {:.4g} ms", times.micro_batches, ms(once));
+  };
+  add_if(children, leaf("step.compute.head.gemm", "Output projection", gemm * repeats,
+                        tensor_cores(times.head.gemm.limit, model::Precision::bf16),
+                        times.head.gemm.next, each(gemm)));
   add_if(children,
-         leaf("step.compute.head.gemm", "Output projection", gemm * repeats,
-              tensor_cores(times.head.gemm.limit, model::Precision::bf16), times.head.gemm.next,
-              fmt::format("{} micro-batches x {:.4g} ms", times.micro_batches, ms(gemm))));
-  add_if(
-      children,
-      leaf("step.compute.head.loss", "Loss", times.head.loss * repeats, "HBM", "launch",
-           fmt::format("{} micro-batches x {:.4g} ms", times.micro_batches, ms(times.head.loss))));
+         leaf("step.compute.head.loss", "Loss", loss * repeats, "HBM", "launch", each(loss)));
+  add_if(children, leaf("step.compute.head.prediction", "Prediction modules", prediction * repeats,
+                        times.head.prediction.limit, times.head.prediction.next, each(prediction)));
   return node("step.compute.head", "Output head", std::move(children));
 }
 
 Breakdown compute(const StepTimes& times, const Job& job) {
   const LayerLeaves layers(times, job);
-  const LayerWork& w = times.layer;
+  const LayerWork& w = layers.main().work;
   std::vector<Breakdown> c;
-  c.push_back(layers("step.compute.gemm_forward", "GEMMs, forward", w.gemm.forward, w.gemm.limit,
-                     w.gemm.next));
-  c.push_back(layers("step.compute.gemm_backward", "GEMMs, backward", w.gemm.backward, w.gemm.limit,
-                     w.gemm.next));
-  c.push_back(layers("step.compute.attention_forward", "Attention, forward", w.attention.forward,
-                     w.attention.limit, w.attention.next));
-  c.push_back(layers("step.compute.attention_backward", "Attention, backward", w.attention.backward,
-                     w.attention.limit, w.attention.next));
-  c.push_back(layers("step.compute.memory_bound", "Norms, activations, residuals",
-                     w.memory_bound.forward + w.memory_bound.backward, w.memory_bound.limit,
-                     w.memory_bound.next));
-  add_if(c, layers("step.compute.casts", "Precision casts", w.casts.forward + w.casts.backward,
-                   w.casts.limit, w.casts.next));
-  const Work& redone = job.recompute == Recompute::full ? w.gemm : w.attention;
-  add_if(c, layers("step.compute.recompute", "Recomputation", times.recomputed, redone.limit,
-                   redone.next));
+  const auto add = [&](const char* id, const char* label, auto part, const Work& work) {
+    layers.add(c, id, label, part, work.limit, work.next);
+  };
+  add(
+      "step.compute.gemm_forward", "GEMMs, forward",
+      [](const LayerTimes& t) { return t.work.gemm.forward; }, w.gemm);
+  add(
+      "step.compute.gemm_backward", "GEMMs, backward",
+      [](const LayerTimes& t) { return t.work.gemm.backward; }, w.gemm);
+  add(
+      "step.compute.experts", "Experts, forward and backward",
+      [](const LayerTimes& t) { return t.work.experts.forward + t.work.experts.backward; },
+      w.experts);
+  add(
+      "step.compute.attention_forward", "Attention, forward",
+      [](const LayerTimes& t) { return t.work.attention.forward; }, w.attention);
+  add(
+      "step.compute.attention_backward", "Attention, backward",
+      [](const LayerTimes& t) { return t.work.attention.backward; }, w.attention);
+  add(
+      "step.compute.memory_bound", "Norms, activations, residuals",
+      [](const LayerTimes& t) {
+        return t.work.memory_bound.forward + t.work.memory_bound.backward;
+      },
+      w.memory_bound);
+  add(
+      "step.compute.routing", "Permutation to experts",
+      [](const LayerTimes& t) { return t.work.routing.forward + t.work.routing.backward; },
+      w.routing);
+  add(
+      "step.compute.casts", "Precision casts",
+      [](const LayerTimes& t) { return t.work.casts.forward + t.work.casts.backward; }, w.casts);
+  const Work& redone = job.recompute == Recompute::selective ? w.attention : w.gemm;
+  add(
+      "step.compute.recompute", "Recomputation",
+      [](const LayerTimes& t) { return t.work.recomputed; }, redone);
   const StageTime& slowest = times.slowest();
   add_if(c,
          leaf("step.compute.host", "Host excess",
@@ -103,14 +147,38 @@ Breakdown compute(const StepTimes& times, const Job& job) {
 }
 
 Breakdown communication(const StepTimes& times, const Job& job) {
+  const LayerLeaves layers(times, job);
   std::vector<Breakdown> c;
-  const double repeats = static_cast<double>(times.micro_batches) * times.slowest().layers;
-  add_if(c, leaf("step.communication.tp", "Tensor parallel, exposed", times.tp.time * repeats,
-                 times.tp.limit, times.tp.next,
-                 fmt::format("{} micro-batches x {} layers x {:.4g} ms of {:.4g} ms; operations "
-                             "of {:.4g} MB",
-                             times.micro_batches, times.slowest().layers, ms(times.tp.time),
-                             ms(times.tp.whole), times.tp.bytes / 1e6)));
+  const auto add = [&](const char* id, const char* label, auto which) {
+    const Exposed& one = which(layers.main());
+    layers.add(
+        c, id, label, [&](const LayerTimes& t) { return which(t).time; }, one.limit.c_str(),
+        one.next.c_str());
+    if (!c.empty() && c.back().id == id) {
+      c.back().formula += fmt::format("; {:.4g} ms with nothing hidden, operations of {:.4g} MB",
+                                      ms(one.whole), one.bytes / 1e6);
+    }
+  };
+  add("step.communication.tp", "Tensor parallel, exposed",
+      [](const LayerTimes& t) -> const Exposed& { return t.tp; });
+  add("step.communication.cp", "Context parallel, exposed",
+      [](const LayerTimes& t) -> const Exposed& { return t.cp; });
+  add("step.communication.ep", "Expert exchange, exposed",
+      [](const LayerTimes& t) -> const Exposed& { return t.ep; });
+  add("step.communication.shard", "Sharded weights and gradients, exposed",
+      [](const LayerTimes& t) -> const Exposed& { return t.shard; });
+  const StageTime& slowest = times.slowest();
+  add_if(c, leaf("step.communication.offload", "Activations to the host and back, exposed",
+                 slowest.offload * static_cast<double>(times.micro_batches), "host link", "GPU",
+                 fmt::format("{} micro-batches x {:.4g} ms of the stage", times.micro_batches,
+                             ms(slowest.offload))));
+  if (times.slowest().head.value() > 0.0) {
+    const double m = static_cast<double>(times.micro_batches);
+    add_if(c, leaf("step.communication.head_shard", "Sharded embedding and head, exposed",
+                   times.head_shard.time * m, times.head_shard.limit, times.head_shard.next,
+                   fmt::format("{} micro-batches x {:.4g} ms of {:.4g} ms", times.micro_batches,
+                               ms(times.head_shard.time), ms(times.head_shard.whole))));
+  }
   add_if(c, leaf("step.communication.pp", "Pipeline transfers, exposed", times.pp,
                  times.pp_transfer.limit, times.pp_transfer.next,
                  fmt::format("{} micro-batches x 2 x {} chunks x {:.4g} ms of {:.4g} ms, and fill "
@@ -133,11 +201,11 @@ Breakdown breakdown(const StepTimes& times, const Job& job) {
   if (!exposed.children.empty()) children.push_back(std::move(exposed));
   add_if(children, leaf("step.pipeline_bubble", "Pipeline bubble", times.pipeline.bubble,
                         "pipeline schedule", "",
-                        fmt::format("fill and drain of {} other stages / {} virtual stages",
-                                    job.layout.pp - 1, job.layout.vp)));
-  add_if(children,
-         leaf("step.optimizer", "Optimizer", times.optimizer, "HBM", "launch",
-              fmt::format("{:.4g} G parameters a rank before sharding", times.parameters / 1e9)));
+                        fmt::format("{}: fill and drain of {} other stages / {} virtual stages",
+                                    name(job.schedule), job.layout.pp - 1, job.layout.vp)));
+  add_if(children, leaf("step.optimizer", "Optimizer", times.optimizer, "HBM", "launch",
+                        fmt::format("{:.4g} G parameters a rank before sharding",
+                                    times.parameters.total() / 1e9)));
   add_if(children, leaf("step.overhead", "Step overhead", times.overhead, "host", "",
                         "data loading, logging, synchronisation"));
   return node("step", "Step", std::move(children));

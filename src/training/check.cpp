@@ -63,6 +63,8 @@ bool check_positive(const Job& job, Faults& faults) {
   positive(job.layout.vp, "/parallelism/vp", "vp");
   positive(job.layout.cp, "/parallelism/cp", "cp");
   positive(job.layout.dp, "/parallelism/dp", "dp");
+  positive(job.layout.ep, "/parallelism/ep", "ep");
+  positive(job.layout.etp, "/parallelism/etp", "etp");
   positive(job.seq_len, "/seq_len", "seq_len");
   positive(job.micro_batch, "/micro_batch", "micro_batch");
   positive(job.global_batch, "/global_batch", "global_batch");
@@ -75,12 +77,67 @@ void check_features(const Job& job, Faults& faults) {
     faults.add(Code::unsupported_feature, where,
                fmt::format("training with {} is not modelled in this release", what));
   };
-  const model::Transformer& m = job.model;
-  refuse(job.layout.cp > 1, "/parallelism/cp", "context parallelism");
-  refuse(m.experts.has_value(), "/model", "mixture-of-experts models");
-  refuse(m.latent_attention.has_value(), "/model", "multi-head latent attention");
-  refuse(m.mtp_layers > 0, "/model", "multi-token prediction layers");
-  refuse(m.sliding_window > 0 && m.sliding_share > 0.0, "/model", "sliding-window attention");
+  refuse(job.model.sparse_attention.has_value(), "/model", "sparse attention (an indexer)");
+  refuse(job.layout.vp > 1 && job.schedule != Schedule::one_forward_one_backward,
+         "/parallelism/schedule", "virtual stages in this schedule");
+}
+
+/// Experts and the ranks that share them.
+void check_experts(const Job& job, Faults& faults) {
+  const Layout& l = job.layout;
+  if (!job.model.experts) {
+    if (l.ep == 1 && l.etp == 1) return;
+    faults.add(Code::layout_mismatch, "/parallelism/ep",
+               fmt::format("ep {} x etp {}, but {} has no experts", l.ep, l.etp, job.model.name),
+               "leave them out");
+    return;
+  }
+  const std::int64_t count = job.model.experts->count;
+  const std::int64_t replicas = static_cast<std::int64_t>(l.tp) * l.cp * l.dp;
+  if (count % l.ep != 0) {
+    faults.add(
+        Code::not_divisible, "/parallelism/ep",
+        fmt::format("ep {} does not divide the {} experts of {}", l.ep, count, job.model.name),
+        fmt::format("ep may be {}", fmt::join(divisors(std::gcd(count, replicas), count), ", ")));
+  }
+  if (job.model.experts->ffn % l.etp != 0) {
+    faults.add(Code::not_divisible, "/parallelism/etp",
+               fmt::format("etp {} does not divide the {} columns of an expert", l.etp,
+                           job.model.experts->ffn));
+  }
+  if (replicas % (static_cast<std::int64_t>(l.ep) * l.etp) != 0) {
+    faults.add(Code::not_divisible, "/parallelism/ep",
+               fmt::format("ep {} x etp {} does not divide tp x cp x dp = {} ranks", l.ep, l.etp,
+                           replicas),
+               "expert parallelism is inside the ranks of a stage");
+  }
+}
+
+void check_context_parallelism(const Job& job, Faults& faults) {
+  const Layout& l = job.layout;
+  const std::int64_t split = static_cast<std::int64_t>(l.cp) * (l.sequence_parallel ? l.tp : 1);
+  if (l.cp > 1 && job.seq_len % split != 0) {
+    faults.add(
+        Code::not_divisible, "/seq_len",
+        fmt::format("context parallelism over cp {} does not divide {} tokens", l.cp, job.seq_len),
+        nearest_multiples(job.seq_len, split));
+  }
+  const std::int64_t heads = job.model.heads / l.tp;
+  if (l.cp > 1 && job.context_parallel == ContextParallel::all_to_all && heads % l.cp != 0) {
+    faults.add(Code::not_divisible, "/parallelism/cp",
+               fmt::format("all-to-all context parallelism over cp {} does not divide the {} heads "
+                           "of a rank",
+                           l.cp, heads),
+               fmt::format("cp may be {}", fmt::join(divisors(heads, heads), ", ")));
+  }
+  const std::int64_t replicas = static_cast<std::int64_t>(l.cp) * l.dp;
+  if (job.shard_group < 0 || (job.shard_group > 0 && replicas % job.shard_group != 0)) {
+    faults.add(
+        Code::not_divisible, "/shard_group",
+        fmt::format("groups of {} ranks do not divide the {} ranks that hold the same weights",
+                    job.shard_group, replicas),
+        fmt::format("it may be {}", fmt::join(divisors(replicas, replicas), ", ")));
+  }
 }
 
 void check_gpus(const topology::Cluster& cluster, const Job& job, Faults& faults) {
@@ -117,7 +174,7 @@ void check_tensor_parallelism(const Job& job, Faults& faults) {
   };
   must_divide(m.heads, "attention heads");
   must_divide(m.ffn, "MLP columns");
-  if (m.kv_heads % tp != 0 && tp % m.kv_heads != 0) {
+  if (!m.latent_attention && m.kv_heads % tp != 0 && tp % m.kv_heads != 0) {
     faults.add(Code::not_divisible, "/parallelism/tp",
                fmt::format("tp {} and the {} key-value heads of {}: neither divides the other", tp,
                            m.kv_heads, m.name),
@@ -150,6 +207,7 @@ void check_pipeline(const Job& job, Faults& faults) {
     return;
   }
   if (stage_layers(layers, l.pp, l.vp)) return;
+  if (l.uneven_stages && uneven_stage_layers(layers, l.pp, l.vp, job.model.mtp_layers)) return;
   const std::vector<int> valid = valid_pp(layers, l.vp);
   std::string hint = valid.empty() ? fmt::format("vp {} is too many for {} layers", l.vp, layers)
                                    : fmt::format("pp may be {}", fmt::join(valid, ", "));
@@ -177,6 +235,14 @@ void check_batch(const Job& job, Faults& faults) {
     return;
   }
   const std::int64_t micro_batches = job.global_batch / at_once;
+  if (job.schedule == Schedule::dual_pipe && (l.pp % 2 != 0 || micro_batches < 2 * l.pp)) {
+    faults.add(Code::not_divisible, "/global_batch",
+               fmt::format("DualPipe needs an even pp and at least 2 pp micro-batches; pp is {}, "
+                           "there are {}",
+                           l.pp, micro_batches),
+               fmt::format("at least {}", at_once * 2 * l.pp));
+    return;
+  }
   if (l.vp > 1 && micro_batches % l.pp != 0) {
     faults.add(Code::not_divisible, "/global_batch",
                fmt::format("the interleaved schedule needs micro-batches in multiples of pp {}; "
@@ -220,6 +286,8 @@ Diagnostics check(const catalog::Catalog& catalog, const topology::Cluster& clus
     check_features(job, faults);
     check_gpus(cluster, job, faults);
     check_tensor_parallelism(job, faults);
+    check_context_parallelism(job, faults);
+    check_experts(job, faults);
     check_pipeline(job, faults);
     check_batch(job, faults);
   }

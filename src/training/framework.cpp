@@ -66,6 +66,16 @@ Framework::MemoryBound memory_bound(Reader& read) {
   return m;
 }
 
+Framework::Moe mixture_of_experts(Reader& read) {
+  Framework::Moe m;
+  m.permute_bytes = read("moe.permute_bytes");
+  m.permute_factor = read("moe.permute_factor");
+  m.expert = microseconds(read("moe.expert_us"));
+  m.host_layer = milliseconds(read("moe.host_layer_ms"));
+  m.captured_factor = read("moe.captured_host_factor");
+  return m;
+}
+
 }  // namespace
 
 double Framework::gather_bytes(model::Precision gemms) const {
@@ -85,6 +95,10 @@ Result<Framework> framework(const catalog::Catalog& catalog, std::string_view na
   f.cast_bytes = read("cast.element_bytes");
   f.cast_factor = read("cast.factor");
   f.logit_bytes = read("head.logit_bytes");
+  f.narrow_gemm_factor = read("gemm.narrow_factor");
+  f.attention = read("attention.flash_attention_2") != 0.0
+                    ? compute::AttentionKernels::flash_attention_2
+                    : compute::AttentionKernels::newest;
   f.fused_attention = read("attention.fused") != 0.0;
   f.unfused_forward_passes = read("attention.unfused_forward_passes");
   f.unfused_backward_passes = read("attention.unfused_backward_passes");
@@ -94,7 +108,14 @@ Result<Framework> framework(const catalog::Catalog& catalog, std::string_view na
   f.wide_tp = static_cast<int>(read("host.wide_tp_degree"));
   f.wide_tp_factor = read("host.wide_tp_factor");
   f.host_norm = read("host.norm");
+  f.operators_share = read("recompute.operators_share");
+  f.moe = mixture_of_experts(read);
   f.tp_exposed = read("tp.exposed_share");
+  f.tp_async_exposed = read("tp.async_exposed_share");
+  f.cp_exposed = read("cp.exposed_share");
+  f.ep_exposed = read("ep.exposed_share");
+  f.ep_overlapped_exposed = read("ep.overlapped_exposed_share");
+  f.fsdp_contention = read("fsdp.contention_share");
   f.pp_exposed = read("pp.exposed_share");
   f.dp_exposed = read("dp.exposed_share");
   f.gradient_bytes = read("dp.gradient_bytes");

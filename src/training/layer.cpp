@@ -1,182 +1,316 @@
 #include "layer.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <cmath>
 
 namespace flowplan::training {
 
 namespace {
 
+using compute::Kernels;
+
 double real(std::int64_t n) {
   return static_cast<double>(n);
 }
 
-/// Sizes of one rank's share of a layer.
-struct Share {
-  std::int64_t tokens = 0;  ///< of the micro-batch
-  std::int64_t hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  std::int64_t mlp_in = 0;     ///< columns of the first MLP matrix: two halves when gated
-  std::int64_t mlp = 0;        ///< rows of the second
-  double hidden_elements = 0;  ///< a token, of what sequence parallelism divides
+constexpr double wide_bytes = 2.0;                  // of a bf16 or fp16 element
+constexpr std::int64_t expert_rows_multiple = 128;  // rows of an expert are padded to whole tiles
 
-  [[nodiscard]] std::int64_t queries() const { return heads * head_dim; }
-  [[nodiscard]] std::int64_t qkv() const { return (heads + 2 * kv_heads) * head_dim; }
-};
-
-Share share_of(const Job& job) {
-  const model::Transformer& m = job.model;
-  const std::int64_t tp = job.layout.tp;
-  Share s;
-  s.tokens = job.micro_batch * job.seq_len / job.layout.cp;
-  s.hidden = m.hidden;
-  s.heads = std::max<std::int64_t>(1, m.heads / tp);
-  s.kv_heads = kv_heads_per_rank(job);
-  s.head_dim = m.head_dim;
-  s.mlp = std::max<std::int64_t>(1, m.ffn / tp);
-  s.mlp_in = s.mlp * (m.gated_mlp ? 2 : 1);
-  s.hidden_elements = real(m.hidden) / (job.layout.sequence_parallel ? real(tp) : 1.0);
-  return s;
+bool narrow(model::Precision precision) {
+  return model::bytes_per_element(precision) < wide_bytes;
 }
 
-/// y = x W with W of `in` rows and `out` columns: its forward GEMM, then those for the gradients of
-/// input and weight.
-Work linear(const compute::Kernels& kernels, model::Precision precision, std::int64_t tokens,
-            std::int64_t in, std::int64_t out) {
-  const auto forward = kernels.gemm({tokens, out, in}, precision);
-  const auto input_gradient = kernels.gemm({tokens, in, out}, precision);
-  const auto weight_gradient = kernels.gemm({out, in, tokens}, precision);
-  const double factor = kernels.in_step(precision).gemm;
-  return {forward.time * factor, (input_gradient.time + weight_gradient.time) * factor,
-          forward.limit, forward.next};
-}
-
-Work gemm_work(const compute::Kernels& kernels, const Job& job, const Share& s) {
-  const std::array<Work, 4> linears{linear(kernels, job.precision, s.tokens, s.hidden, s.qkv()),
-                                    linear(kernels, job.precision, s.tokens, s.queries(), s.hidden),
-                                    linear(kernels, job.precision, s.tokens, s.hidden, s.mlp_in),
-                                    linear(kernels, job.precision, s.tokens, s.mlp, s.hidden)};
-  // The largest of them names the limit.
-  Work total;
-  Seconds largest{};
-  for (const Work& one : linears) {
-    total.forward += one.forward;
-    total.backward += one.backward;
-    if (one.forward > largest) {
-      largest = one.forward;
-      total.limit = one.limit;
-      total.next = one.next;
-    }
+/// The forward product of (m x in) by (in x out), that of the input's gradient, that of the
+/// weight's, which frozen weights do not have.
+Work products(const Kernels& kernels, model::Precision precision, const compute::GemmShape& shape,
+              double factor, bool frozen) {
+  const auto [m, n, k, groups] = shape;
+  const auto forward = kernels.gemm(shape, precision);
+  const auto input_gradient = kernels.gemm({m, k, n, groups}, precision);
+  Work work{forward.time * factor, input_gradient.time * factor, {}, forward.limit, forward.next};
+  if (!frozen) {
+    work.weight = kernels.gemm({n, k, m, groups}, precision).time * factor;
+    work.backward += work.weight;
   }
+  return work;
+}
+
+double gemm_factor(const Kernels& kernels, const Framework& framework, model::Precision precision) {
+  const double library = narrow(precision) ? framework.narrow_gemm_factor : 1.0;
+  return kernels.in_step(precision).gemm * library;
+}
+
+/// A linear layer and its adapter: two thin products, 16 bits wide, trained.
+Work linear(const Kernels& kernels, const Framework& framework, const Job& job, std::int64_t tokens,
+            const Linear& one) {
+  const auto precision = one.narrow ? job.precision : model::Precision::bf16;
+  Work work = products(kernels, precision, {tokens, one.out, one.in},
+                       gemm_factor(kernels, framework, precision), job.adapters.has_value());
+  if (job.adapters && one.adapted) {
+    constexpr auto bf16 = model::Precision::bf16;
+    const double factor = gemm_factor(kernels, framework, bf16);
+    const std::int64_t rank = job.adapters->rank;
+    work.add(products(kernels, bf16, {tokens, rank, one.in}, factor, false));
+    work.add(products(kernels, bf16, {tokens, one.out, rank}, factor, false));
+  }
+  return work;
+}
+
+Work linear_work(const Kernels& kernels, const Framework& framework, const Job& job,
+                 std::int64_t tokens, const Linears& linears) {
+  Work total;
+  for (std::size_t i = 0; i < linears.count; ++i)
+    total.add(linear(kernels, framework, job, tokens, linears.list[i]));
   return total;
 }
 
-Work attention_work(const compute::Kernels& kernels, const Framework& framework, const Job& job,
+/// Products of the routed experts on one rank, one kernel for all of them.
+Work expert_work(const Kernels& kernels, const Framework& framework, const Job& job,
+                 const Share& s) {
+  const double rows = s.routed_rows / real(s.local_experts);
+  const auto padded = expert_rows_multiple *
+                      static_cast<std::int64_t>(std::ceil(rows / real(expert_rows_multiple)));
+  const std::int64_t each = std::max(expert_rows_multiple, padded);
+  const double factor = kernels.in_step(job.precision).grouped_gemm;
+  const bool frozen = job.adapters.has_value();
+  const std::int64_t in = s.expert_ffn * (job.model.gated_mlp ? 2 : 1);
+  Work work =
+      products(kernels, job.precision, {each, in, s.hidden, s.local_experts}, factor, frozen);
+  work.add(products(kernels, job.precision, {each, s.hidden, s.expert_ffn, s.local_experts}, factor,
+                    frozen));
+  constexpr double passes = 3.0;  // forward, and two backward
+  const Seconds handling = framework.moe.expert * (real(s.local_experts) / passes);
+  work.forward += handling;
+  work.backward += handling * 2.0;
+  return work;
+}
+
+/// Attention of a layer, the mean of those with a window and those without.
+Work attention_work(const Kernels& kernels, const Framework& framework, const Job& job,
                     const Share& s) {
-  const compute::AttentionShape shape{job.micro_batch, s.heads, s.kv_heads, s.head_dim,
-                                      job.seq_len};
+  compute::AttentionShape shape{job.micro_batch, s.heads,     s.kv_heads,
+                                s.query_dim,     job.seq_len, s.value_dim};
+  const double share = 1.0 / job.layout.cp;
   if (!framework.fused_attention) {
     constexpr double forward_products = 2, backward_products = 4;
     const auto forward =
         kernels.attention_unfused(shape, forward_products, framework.unfused_forward_passes);
     const auto backward =
         kernels.attention_unfused(shape, backward_products, framework.unfused_backward_passes);
-    return {forward.time, backward.time, forward.limit, forward.next};
+    return Work{forward.time, backward.time, {}, forward.limit, forward.next}.times(share);
   }
-  const compute::StepFactors step = kernels.in_step(job.precision);
-  const auto forward = kernels.attention_forward(shape);
-  const auto backward = kernels.attention_backward(shape);
-  return {forward.time * step.attention_forward, backward.time * step.attention_backward,
-          forward.limit, forward.next};
+  const compute::StepFactors step = kernels.in_step(job.precision, framework.attention);
+  const auto of = [&](std::int64_t window) {
+    shape.window = window;
+    const auto forward = kernels.attention_forward(shape, framework.attention);
+    const auto backward = kernels.attention_backward(shape, framework.attention);
+    return Work{forward.time * step.attention_forward,
+                backward.time * step.attention_backward,
+                {},
+                forward.limit,
+                forward.next};
+  };
+  const double windowed = job.model.sliding_window > 0 ? job.model.sliding_share : 0.0;
+  Work work = of(0).times((1.0 - windowed) * share);
+  if (windowed > 0.0) work.add(of(job.model.sliding_window).times(windowed * share));
+  return work;
 }
 
-Work memory_work(const compute::Kernels& kernels, const Framework& framework, const Job& job,
-                 const Share& s) {
+/// Element-wise kernels, by what they move.
+struct Moved {
+  double forward = 0, backward = 0;  // bytes
+};
+
+Moved norms(const Framework::MemoryBound& f, const Share& s) {
+  return {f.hidden_forward * real(s.hidden) * s.split_tokens,
+          f.hidden_backward * real(s.hidden) * s.split_tokens};
+}
+
+/// The activation between the matrices of an MLP on `rows` rows of `width`.
+Moved activation(const Framework::MemoryBound& f, bool gated, double rows, std::int64_t width) {
+  return {(gated ? f.gated_forward : f.plain_forward) * rows * real(width),
+          (gated ? f.gated_backward : f.plain_backward) * rows * real(width)};
+}
+
+Work moving(const Kernels& kernels, const Moved& moved, double factor) {
+  return {kernels.memory_bound(Bytes(moved.forward)).time * factor,
+          kernels.memory_bound(Bytes(moved.backward)).time * factor,
+          {},
+          "HBM",
+          "launch"};
+}
+
+Moved element_wise(const Framework& framework, const Job& job, const Share& s) {
   const Framework::MemoryBound& f = framework.memory_bound;
-  const bool gated = job.model.gated_mlp;
-  const double attention = real(s.queries() + s.kv_heads * s.head_dim);
-  const double dropout =
-      gated ? 0.0 : f.dropout_hidden * s.hidden_elements + f.dropout_mlp * real(s.mlp);
-  const double forward = f.hidden_forward * s.hidden_elements +
-                         (gated ? f.gated_forward : f.plain_forward) * real(s.mlp) +
-                         f.attention_forward * attention + dropout;
-  const double backward = f.hidden_backward * s.hidden_elements +
-                          (gated ? f.gated_backward : f.plain_backward) * real(s.mlp) +
-                          f.attention_backward * attention + dropout;
   const double tokens = real(s.tokens);
-  return {kernels.memory_bound(Bytes(forward * tokens)).time * f.factor,
-          kernels.memory_bound(Bytes(backward * tokens)).time * f.factor, "HBM", "launch"};
+  const double rotated = real(s.queries() + s.kv_heads * s.query_dim);
+  Moved sum = norms(f, s);
+  const auto add = [&](const Moved& more) {
+    sum.forward += more.forward;
+    sum.backward += more.backward;
+  };
+  add(activation(f, job.model.gated_mlp, tokens, s.mlp));
+  add(activation(f, job.model.gated_mlp, s.routed_rows, s.expert_ffn));
+  add({f.attention_forward * rotated * tokens, f.attention_backward * rotated * tokens});
+  if (!job.model.gated_mlp) {
+    const double dropout =
+        f.dropout_hidden * real(s.hidden) * s.split_tokens + f.dropout_mlp * real(s.mlp) * tokens;
+    add({dropout, dropout});
+  }
+  return sum;
+}
+
+Work routing_work(const Kernels& kernels, const Framework& framework, const Share& s) {
+  const double moved = framework.moe.permute_bytes * s.routed_rows * real(s.hidden);
+  return moving(kernels, {moved, moved}, framework.moe.permute_factor);
 }
 
 /// Conversion of GEMM inputs to fewer than 16 bits.
-Work cast_work(const compute::Kernels& kernels, const Framework& framework, const Job& job,
-               const Share& s) {
-  constexpr double wide = 2.0;
-  if (model::bytes_per_element(job.precision) >= wide) return {{}, {}, "HBM", "launch"};
-  const double tokens = real(s.tokens);
-  const double forward = 2.0 * s.hidden_elements + real(s.queries() + s.mlp);
-  const double backward = 2.0 * s.hidden_elements + real(s.qkv() + s.mlp_in);
-  const auto time = [&](double elements) {
-    return kernels.memory_bound(Bytes(framework.cast_bytes * elements * tokens)).time *
-           framework.cast_factor;
+Work cast_work(const Kernels& kernels, const Framework& framework, const Job& job, const Share& s,
+               const Linears& attention, const Linears& mlp) {
+  Work none{{}, {}, {}, "HBM", "launch"};
+  if (!narrow(job.precision)) return none;
+  const double tokens = real(s.tokens), h = real(s.hidden);
+  double forward = 0.0, backward = 0.0;
+  for (const Linears* linears : {&attention, &mlp}) {
+    for (std::size_t i = 0; i < linears->count; ++i) {
+      const Linear& one = linears->list[i];
+      if (!one.narrow) continue;
+      // Inputs and output gradients as wide as the residual stream are divided with it.
+      forward += real(one.in) * (one.in == s.hidden ? s.split_tokens : tokens);
+      backward += real(one.out) * (one.out == s.hidden ? s.split_tokens : tokens);
+    }
+  }
+  const double gate = job.model.gated_mlp ? 2.0 : 1.0;
+  forward += s.routed_rows * (h + real(s.expert_ffn));
+  backward += s.routed_rows * (h + gate * real(s.expert_ffn));
+  return moving(kernels, {framework.cast_bytes * forward, framework.cast_bytes * backward},
+                framework.cast_factor);
+}
+
+/// What the backward pass does again.
+Seconds recomputation(const Kernels& kernels, const Framework& framework, const Job& job,
+                      const Share& s, const LayerWork& layer, const Work& mlp) {
+  const Framework::MemoryBound& f = framework.memory_bound;
+  const auto moved = [&](double bytes) {
+    return kernels.memory_bound(Bytes(bytes)).time * f.factor;
   };
-  return {time(forward), time(backward), "HBM", "launch"};
+  switch (job.recompute) {
+    case Recompute::none:
+      return Seconds(0);
+    case Recompute::operators:
+      return layer.forward() * framework.operators_share;
+    case Recompute::full:
+      return layer.forward();
+    case Recompute::selective:
+      break;
+  }
+  const RecomputeModules& modules = job.modules;
+  const bool gated = job.model.gated_mlp;
+  Seconds sum{};
+  if (modules.core_attention) sum += layer.attention.forward;
+  if (modules.mlp) {
+    sum += mlp.forward + moved(activation(f, gated, real(s.tokens), s.mlp).forward);
+  }
+  if (modules.experts) sum += layer.experts.forward + layer.routing.forward;
+  if (modules.experts || modules.expert_activation) {
+    sum += moved(activation(f, gated, s.routed_rows, s.expert_ffn).forward);
+  }
+  if (modules.norms) sum += moved(norms(f, s).forward / 2.0);  // the other half are residuals
+  if (modules.latent_up && job.model.latent_attention) {
+    const model::LatentAttention& latent = *job.model.latent_attention;
+    Linears up;
+    up.add({latent.q_rank > 0 ? latent.q_rank : s.hidden, s.queries()});
+    up.add({latent.kv_rank, s.heads * (latent.nope_dim + latent.value_dim)});
+    sum += linear_work(kernels, framework, job, s.tokens, up).forward;
+  }
+  return sum;
 }
 
 }  // namespace
 
+void Work::add(const Work& other) {
+  if (other.forward > forward) {
+    limit = other.limit;
+    next = other.next;
+  }
+  forward += other.forward;
+  backward += other.backward;
+  weight += other.weight;
+}
+
+Work Work::times(double factor) const {
+  return {forward * factor, backward * factor, weight * factor, limit, next};
+}
+
 Seconds LayerWork::forward() const {
-  return gemm.forward + attention.forward + memory_bound.forward + casts.forward;
+  return gemm.forward + experts.forward + attention.forward + memory_bound.forward +
+         routing.forward + casts.forward;
 }
 
 Seconds LayerWork::backward() const {
-  return gemm.backward + attention.backward + memory_bound.backward + casts.backward;
+  return gemm.backward + experts.backward + attention.backward + memory_bound.backward +
+         routing.backward + casts.backward;
 }
 
-Seconds HeadWork::total() const {
-  return gemm.forward + gemm.backward + loss;
+Seconds LayerWork::weight() const {
+  return gemm.weight + experts.weight;
 }
 
-LayerWork layer_work(const compute::Kernels& kernels, const Framework& framework, const Job& job) {
-  const Share share = share_of(job);
-  return {gemm_work(kernels, job, share), attention_work(kernels, framework, job, share),
-          memory_work(kernels, framework, job, share), cast_work(kernels, framework, job, share)};
+Seconds HeadWork::forward() const {
+  return gemm.forward + loss_forward + prediction.forward;
 }
 
-Seconds recomputation(const LayerWork& layer, Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-      return Seconds(0);
-    case Recompute::selective:
-      return layer.attention.forward;
-    case Recompute::full:
-      return layer.forward();
+Seconds HeadWork::backward() const {
+  return gemm.backward + loss_backward + prediction.backward;
+}
+
+LayerWork layer_work(const Kernels& kernels, const Framework& framework, const Job& job,
+                     LayerKind kind) {
+  const Share s = share_of(job, kind);
+  const Linears attention = attention_linears(job, s);
+  const Linears mlp = mlp_linears(job, s, kind);
+  LayerWork layer;
+  layer.gemm = linear_work(kernels, framework, job, s.tokens, attention);
+  const Work mlp_work = linear_work(kernels, framework, job, s.tokens, mlp);
+  layer.gemm.add(mlp_work);
+  layer.attention = attention_work(kernels, framework, job, s);
+  layer.memory_bound =
+      moving(kernels, element_wise(framework, job, s), framework.memory_bound.factor);
+  layer.casts = cast_work(kernels, framework, job, s, attention, mlp);
+  layer.experts = layer.routing = Work{{}, {}, {}, "HBM", "launch"};
+  if (kind == LayerKind::experts) {
+    layer.experts = expert_work(kernels, framework, job, s);
+    layer.routing = routing_work(kernels, framework, s);
   }
-  return Seconds(0);
+  layer.recomputed = recomputation(kernels, framework, job, s, layer, mlp_work);
+  return layer;
 }
 
-HeadWork head_work(const compute::Kernels& kernels, const Framework& framework, const Job& job) {
-  const std::int64_t tokens = job.micro_batch * job.seq_len / job.layout.cp;
+HeadWork head_work(const Kernels& kernels, const Framework& framework, const Job& job,
+                   const LayerWork& last_layer) {
+  constexpr auto bf16 = model::Precision::bf16;
+  const Share s = share_of(job, LayerKind::dense);
   const std::int64_t vocab = std::max<std::int64_t>(1, job.model.vocab / job.layout.tp);
+  const double predictions = 1.0 + real(job.model.mtp_layers);
+  const double factor = kernels.in_step(bf16).gemm;
+  const bool frozen = job.adapters.has_value();
   HeadWork head;
-  head.gemm = linear(kernels, model::Precision::bf16, tokens, job.model.hidden, vocab);
-  head.loss = kernels.memory_bound(Bytes(framework.logit_bytes * real(tokens) * real(vocab))).time;
+  head.gemm =
+      products(kernels, bf16, {s.tokens, vocab, s.hidden}, factor, frozen).times(predictions);
+  const Seconds loss =
+      kernels.memory_bound(Bytes(framework.logit_bytes * real(s.tokens) * real(vocab))).time *
+      predictions;
+  head.loss_forward = loss / 2.0;
+  head.loss_backward = loss / 2.0;
+  if (job.model.mtp_layers > 0) {
+    const std::int64_t tokens = std::max<std::int64_t>(1, std::llround(s.split_tokens));
+    Work one = products(kernels, bf16, {tokens, s.hidden, 2 * s.hidden}, factor, frozen);
+    one.add({last_layer.forward(), last_layer.backward() + last_layer.recomputed,
+             last_layer.weight(), "tensor cores", "HBM"});
+    head.prediction = one.times(real(job.model.mtp_layers));
+  }
   return head;
-}
-
-std::int64_t kv_heads_per_rank(const Job& job) {
-  return std::max<std::int64_t>(1, job.model.kv_heads / job.layout.tp);
-}
-
-double layer_parameters_per_rank(const Job& job) {
-  const Share s = share_of(job);
-  const double gemms = real(s.hidden) * real(s.qkv() + s.queries() + s.mlp_in + s.mlp);
-  const model::Parameters whole = model::count_parameters(job.model);
-  return gemms + whole.norms;
-}
-
-double vocabulary_parameters_per_rank(const Job& job) {
-  return real(job.model.vocab) * real(job.model.hidden) / job.layout.tp;
 }
 
 }  // namespace flowplan::training

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "flowplan/compute/kernels.hpp"
@@ -11,36 +13,100 @@ namespace flowplan::training {
 /// One kind of GPU work of one micro-batch.
 struct Work {
   Seconds forward{}, backward{};
-  std::string limit, next;
+  Seconds weight{};  ///< the part of `backward` that makes weight gradients
+  const char* limit = "";
+  const char* next = "";
+
+  /// Adds another's times; the larger forward time keeps its limit.
+  void add(const Work& other);
+  [[nodiscard]] Work times(double factor) const;
 };
+
+/// A layer's MLP is dense or made of experts.
+enum class LayerKind { dense, experts };
 
 /// GPU work of one transformer layer on one rank, for one micro-batch. Communication is not in it.
 struct LayerWork {
-  Work gemm, attention, memory_bound, casts;
+  Work gemm;             ///< projections, dense MLP, shared experts, router, adapters
+  Work experts;          ///< products of routed experts
+  Work attention;        ///< its core
+  Work memory_bound;     ///< norms, activations, residuals, rotary embedding
+  Work routing;          ///< permutation to and from experts
+  Work casts;            ///< to fewer than 16 bits
+  Seconds recomputed{};  ///< what recomputation adds to the backward pass
+
   [[nodiscard]] Seconds forward() const;
-  [[nodiscard]] Seconds backward() const;
+  [[nodiscard]] Seconds backward() const;  ///< without `recomputed`
+  [[nodiscard]] Seconds weight() const;
 };
 [[nodiscard]] LayerWork layer_work(const compute::Kernels& kernels, const Framework& framework,
-                                   const Job& job);
+                                   const Job& job, LayerKind kind);
 
-/// What recomputation adds to a layer's backward pass, without communication.
-[[nodiscard]] Seconds recomputation(const LayerWork& layer, Recompute recompute);
-
-/// Output projection and loss on the last stage: 16-bit GEMMs, then bytes per logit.
+/// Output projection and loss on the last stage: 16-bit GEMMs, then bytes per logit. One for each
+/// prediction: the next token and `mtp_layers` more.
 struct HeadWork {
   Work gemm;
-  Seconds loss{};  ///< forward and backward
-  [[nodiscard]] Seconds total() const;
+  Seconds loss_forward{}, loss_backward{};
+  Work prediction;  ///< all of the prediction modules' layers and projections, 0 without them
+  [[nodiscard]] Seconds forward() const;
+  [[nodiscard]] Seconds backward() const;
+  [[nodiscard]] Seconds total() const { return forward() + backward(); }
 };
 [[nodiscard]] HeadWork head_work(const compute::Kernels& kernels, const Framework& framework,
-                                 const Job& job);
+                                 const Job& job, const LayerWork& last_layer);
 
-/// Parameters of one layer on one rank: GEMM weights divided by TP, the rest whole.
-[[nodiscard]] double layer_parameters_per_rank(const Job& job);
+/// Parameters of one layer on one rank. What expert parallelism divides is apart: other ranks hold
+/// the same of it.
+struct LayerParameters {
+  double common = 0;   ///< GEMM weights divided by TP, norms and router whole
+  double experts = 0;  ///< routed
+  [[nodiscard]] double total() const { return common + experts; }
+};
+[[nodiscard]] LayerParameters layer_parameters_per_rank(const Job& job, LayerKind kind);
 /// Of the embedding or the output head, vocabulary divided by TP.
 [[nodiscard]] double vocabulary_parameters_per_rank(const Job& job);
+/// Trained parameters of one layer's adapters on one rank; 0 without them.
+[[nodiscard]] double adapter_parameters_per_rank(const Job& job);
 
 /// Key and value heads of one rank: replicated when there are fewer than TP ranks.
 [[nodiscard]] std::int64_t kv_heads_per_rank(const Job& job);
+
+/// Sizes of one rank's share of a layer, for one micro-batch.
+struct Share {
+  std::int64_t tokens = 0;  ///< of the micro-batch, on the ranks of a TP group together
+  std::int64_t hidden = 0, heads = 0, kv_heads = 0;
+  std::int64_t query_dim = 0, value_dim = 0;  ///< of a head
+  std::int64_t mlp = 0;     ///< rows of the second MLP matrix, of shared experts in their layers
+  std::int64_t mlp_in = 0;  ///< columns of the first: two halves when gated
+  double split_tokens = 0;  ///< tokens of one rank where sequence parallelism divides them
+  double routed_rows = 0;   ///< token copies that this rank's experts work on
+  std::int64_t expert_ffn = 0, local_experts = 0;
+
+  [[nodiscard]] std::int64_t queries() const { return heads * query_dim; }
+  [[nodiscard]] std::int64_t values() const { return heads * value_dim; }
+  [[nodiscard]] std::int64_t qkv() const {
+    return heads * query_dim + kv_heads * (query_dim + value_dim);
+  }
+};
+[[nodiscard]] Share share_of(const Job& job, LayerKind kind);
+
+/// Copies of a token that its experts get: top-k, or fewer where a capacity drops some, times the
+/// imbalance of the most loaded rank.
+[[nodiscard]] double routed_copies(const Job& job);
+
+/// y = x W with W of `in` rows and `out` columns.
+struct Linear {
+  std::int64_t in = 0, out = 0;
+  bool adapted = false;  ///< has an adapter when the job has them
+  bool narrow = true;    ///< runs in the job's precision; else in bf16
+};
+/// Linear layers of a layer on one rank, without routed experts; `count` of the array are set.
+struct Linears {
+  std::array<Linear, 9> list{};
+  std::size_t count = 0;
+  void add(const Linear& linear) { list[count++] = linear; }
+};
+[[nodiscard]] Linears attention_linears(const Job& job, const Share& share);
+[[nodiscard]] Linears mlp_linears(const Job& job, const Share& share, LayerKind kind);
 
 }  // namespace flowplan::training

@@ -10,7 +10,7 @@
 #include "flowplan/base/assert.hpp"
 #include "flowplan/model/memory.hpp"
 #include "flowplan/training/schedule.hpp"
-#include "layer.hpp"
+#include "step_times.hpp"
 
 namespace flowplan::training {
 
@@ -19,6 +19,7 @@ namespace {
 model::Recomputation recomputation_of(Recompute recompute) {
   switch (recompute) {
     case Recompute::none:
+    case Recompute::operators:
       return model::Recomputation::none;
     case Recompute::selective:
       return model::Recomputation::selective;
@@ -36,6 +37,7 @@ model::ActivationSetting activation_setting(const Framework& framework, const Jo
   setting.recompute = recomputation_of(job.recompute);
   setting.fused_attention = framework.fused_attention;
   setting.dropout = framework.dropout && !job.model.gated_mlp;
+  setting.expert_imbalance = std::max(1.0, job.routing.imbalance);
   // What narrow GEMMs keep for their weight gradients is the narrow copy of their input.
   const bool narrow =
       model::bytes_per_element(job.precision) < model::bytes_per_element(model::Precision::bf16);
@@ -49,37 +51,144 @@ struct LayerActivations {
   Bytes working_set{};
 };
 
-LayerActivations layer_activations(const Framework& framework, const Job& job) {
+/// What selective recomputation leaves out, beyond the scores of attention.
+Bytes recomputed_modules(const Job& job, const model::ActivationBytes& all, LayerKind kind) {
+  if (job.recompute != Recompute::selective) return Bytes(0);
+  const RecomputeModules& modules = job.modules;
+  Bytes saved{};
+  const double third = job.model.gated_mlp ? 1.0 / 3.0 : 0.5;  // the activation's output of an MLP
+  if (kind == LayerKind::dense && modules.mlp) saved += all.mlp;
+  if (kind == LayerKind::experts) {
+    if (modules.experts) {
+      saved += all.mlp;
+    } else if (modules.expert_activation) {
+      saved += all.mlp * third;
+    }
+  }
+  if (modules.norms) saved += all.replicated / 2.0;
+  if (modules.latent_up && job.model.latent_attention) saved += all.attention / 2.0;
+  return saved;
+}
+
+LayerActivations layer_activations(const Framework& framework, const Job& job, LayerKind kind) {
   model::ActivationSetting setting = activation_setting(framework, job);
+  const bool experts = kind == LayerKind::experts;
+  const auto bytes = [&] {
+    return model::activation_bytes(job.model, job.seq_len, job.micro_batch, setting, experts);
+  };
   LayerActivations result;
-  result.kept = model::activation_bytes(job.model, job.seq_len, job.micro_batch, setting).total();
+  const model::ActivationBytes stored = bytes();
+  result.kept = stored.total() - recomputed_modules(job, stored, kind);
+  if (job.recompute == Recompute::operators) result.kept *= 1.0 - framework.operators_share;
   if (job.recompute == Recompute::full) {
     setting.recompute = model::Recomputation::none;
-    result.working_set =
-        model::activation_bytes(job.model, job.seq_len, job.micro_batch, setting).total();
+    result.working_set = bytes().total();
   }
   return result;
 }
 
-model::StateBytes state_bytes(const Framework& framework, const Job& job) {
+constexpr double frozen_weight_bytes = 2.0;
+
+/// Bytes a parameter on one rank when `shards` ranks divide the states.
+model::StateBytes state_bytes(const Framework& framework, const Job& job, double shards) {
   model::StateFormat format =
       job.precision == model::Precision::fp16 ? model::fp16_states() : model::bf16_states();
   if (job.precision != model::Precision::fp16) format.gradient = framework.gradient_bytes;
-  const bool sharded = job.sharding == Sharding::distributed_optimizer;
-  return model::state_bytes_per_parameter(
-      format, sharded ? model::StateSharding::optimizer : model::StateSharding::none,
-      static_cast<double>(job.layout.dp) * job.layout.cp);
+  model::StateSharding sharding = model::StateSharding::none;
+  switch (job.sharding) {
+    case Sharding::none:
+      break;
+    case Sharding::distributed_optimizer:
+      sharding = model::StateSharding::optimizer;
+      break;
+    case Sharding::zero2:
+      sharding = model::StateSharding::gradients;
+      break;
+    case Sharding::fsdp:
+    case Sharding::fsdp_no_reshard:
+      sharding = model::StateSharding::weights;
+      break;
+  }
+  // Sharded states are kept whole in fp32 instead of as a bf16 copy and a master.
+  if (shards_weights(job.sharding)) {
+    format.weight = 0.0;
+    format.gradient = 4.0;
+  }
+  return model::state_bytes_per_parameter(format, sharding, shards);
 }
 
-double stage_parameters(const Job& job, std::size_t stage, std::int64_t layers) {
+LayerParameters stage_parameters(const Job& job, std::size_t stage,
+                                 const std::array<double, 2>& layers) {
   const auto stages = static_cast<std::size_t>(job.layout.pp);
-  double parameters = layer_parameters_per_rank(job) * static_cast<double>(layers);
+  LayerParameters sum;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts}) {
+    const double count = layers[static_cast<std::size_t>(kind)];
+    if (count == 0.0) continue;
+    const LayerParameters one = layer_parameters_per_rank(job, kind);
+    sum.common += one.common * count;
+    sum.experts += one.experts * count;
+  }
   const double vocabulary = vocabulary_parameters_per_rank(job);
   const bool first = stage == 0, last = stage + 1 == stages;
-  if (first) parameters += vocabulary;
+  if (first) sum.common += vocabulary;
   // A tied output on another stage than the embedding is a copy of it.
-  if (last && !(first && job.model.tied_embeddings)) parameters += vocabulary;
-  return parameters;
+  if (last && !(first && job.model.tied_embeddings)) sum.common += vocabulary;
+  if (last && job.model.mtp_layers > 0) {
+    const LayerKind kind = job.model.experts ? LayerKind::experts : LayerKind::dense;
+    const LayerParameters one = layer_parameters_per_rank(job, kind);
+    const auto modules = static_cast<double>(job.model.mtp_layers);
+    const auto h = static_cast<double>(job.model.hidden);
+    sum.common += modules * (one.common + 2.0 * h * h);
+    sum.experts += modules * one.experts;
+  }
+  return sum;
+}
+
+/// Weights, gradients and optimizer states of one stage.
+void add_states(const Framework& framework, const Job& job, const LayerParameters& parameters,
+                double layers, StageMemory& stage) {
+  const StateShards shards = state_shards(job);
+  const auto add = [&](double count, double ranks) {
+    const model::StateBytes states = state_bytes(framework, job, ranks);
+    stage.weights += Bytes(states.weights * count);
+    stage.gradients += Bytes(states.gradients * count);
+    stage.optimizer += Bytes(states.optimizer * count);
+  };
+  if (!job.adapters) {
+    add(parameters.common, shards.common);
+    add(parameters.experts, shards.experts);
+  } else {
+    const bool sharded = shards_weights(job.sharding);
+    stage.weights +=
+        Bytes(frozen_weight_bytes * (parameters.common / (sharded ? shards.common : 1.0) +
+                                     parameters.experts / (sharded ? shards.experts : 1.0)));
+    add(adapter_parameters_per_rank(job) * layers, shards.common);
+  }
+}
+
+/// FSDP's gathered weights: of the layer at work and the next one, or of all where they stay.
+Bytes gathered(const Framework& framework, const Job& job, const LayerParameters& stage,
+               double layers) {
+  if (!shards_weights(job.sharding)) return Bytes(0);
+  const double element = framework.gather_bytes(job.precision);
+  const bool stay = job.sharding == Sharding::fsdp_no_reshard || job.layout.pp > 1;
+  if (stay) return Bytes(element * stage.total());
+  constexpr double layers_at_once = 2.0;
+  return Bytes(element * std::max(stage.total() / std::max(1.0, layers) * layers_at_once,
+                                  vocabulary_parameters_per_rank(job)));
+}
+
+model::PipelineSchedule schedule_of(const Job& job) {
+  switch (job.schedule) {
+    case Schedule::zero_bubble_1:
+      return model::PipelineSchedule::zero_bubble_1;
+    case Schedule::dual_pipe:
+      return model::PipelineSchedule::dual_pipe;
+    case Schedule::one_forward_one_backward:
+      break;
+  }
+  return job.layout.vp > 1 ? model::PipelineSchedule::interleaved
+                           : model::PipelineSchedule::one_forward_one_backward;
 }
 
 std::pair<std::string_view, Bytes> largest_term(const StageMemory& m) {
@@ -104,6 +213,56 @@ std::string explain(const MemoryUse& use) {
                      stage.stage, gib(stage.total()), gib(use.hbm), term, gib(bytes));
 }
 
+const StageMemory& fullest(const std::vector<StageMemory>& stages) {
+  return *std::max_element(
+      stages.begin(), stages.end(),
+      [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
+}
+
+std::vector<StageMemory> stages_of(const Framework& framework, const Job& job) {
+  const Layout& layout = job.layout;
+  const std::vector<std::int64_t> layers = layers_of_stages(job);
+  const auto kinds = kinds_of_stages(job, layers);
+  const std::int64_t micro_batches = job.global_batch / (job.micro_batch * layout.dp);
+  const model::PipelineSchedule schedule = schedule_of(job);
+  const bool has_dense = job.model.moe_layers() < job.model.layers;
+  LayerActivations dense, experts;
+  if (has_dense) dense = layer_activations(framework, job, LayerKind::dense);
+  if (job.model.experts) experts = layer_activations(framework, job, LayerKind::experts);
+
+  std::vector<StageMemory> stages;
+  stages.reserve(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto count = static_cast<double>(layers[i]);
+    LayerParameters parameters = stage_parameters(job, i, kinds[i]);
+    if (job.schedule == Schedule::dual_pipe) {  // the stage at the other end as well
+      const std::size_t mirror = layers.size() - 1 - i;
+      const LayerParameters other = stage_parameters(job, mirror, kinds[mirror]);
+      parameters.common += other.common;
+      parameters.experts += other.experts;
+    }
+    StageMemory stage;
+    stage.stage = static_cast<int>(i);
+    add_states(framework, job, parameters, count, stage);
+    stage.weights += gathered(framework, job, parameters, count);
+    const double in_flight =
+        model::in_flight_micro_batches(schedule, stage.stage, layout.pp, layout.vp, micro_batches);
+    const double on_gpu =
+        1.0 - std::min(1.0, static_cast<double>(job.offload_layers) / std::max(1.0, count));
+    stage.activations =
+        (dense.kept * kinds[i][0] + experts.kept * kinds[i][1]) * (in_flight * on_gpu) +
+        std::max(dense.working_set, experts.working_set);
+    if (i + 1 == layers.size()) {
+      stage.logits =
+          model::logits_bytes(job.model, job.seq_len, job.micro_batch, layout.tp, layout.cp);
+    }
+    stage.workspace = framework.cuda_context + framework.communication_buffers;
+    stage.workspace += stage.total() * framework.fragmentation;
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
 }  // namespace
 
 Bytes StageMemory::total() const {
@@ -112,46 +271,41 @@ Bytes StageMemory::total() const {
 
 const StageMemory& MemoryUse::peak() const {
   FLOWPLAN_ASSERT(!stages.empty());
-  return *std::max_element(
-      stages.begin(), stages.end(),
-      [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
+  return fullest(stages);
 }
 
 MemoryUse memory_use(const Framework& framework, const Job& job, Bytes hbm) {
-  const Layout& layout = job.layout;
-  const auto layers = stage_layers(job.model.layers, layout.pp, layout.vp);
-  FLOWPLAN_ASSERT(layers.has_value());
-  const std::int64_t micro_batches = job.global_batch / (job.micro_batch * layout.dp);
-  const auto schedule = layout.vp > 1 ? model::PipelineSchedule::interleaved
-                                      : model::PipelineSchedule::one_forward_one_backward;
-  const LayerActivations activations = layer_activations(framework, job);
-  const model::StateBytes states = state_bytes(framework, job);
-
   MemoryUse use;
   use.hbm = hbm;
-  for (std::size_t i = 0; i < layers->size(); ++i) {
-    const std::int64_t count = (*layers)[i];
-    const double parameters = stage_parameters(job, i, count);
-    StageMemory stage;
-    stage.stage = static_cast<int>(i);
-    stage.weights = Bytes(states.weights * parameters);
-    stage.gradients = Bytes(states.gradients * parameters);
-    stage.optimizer = Bytes(states.optimizer * parameters);
-    const double in_flight =
-        model::in_flight_micro_batches(schedule, stage.stage, layout.pp, layout.vp, micro_batches);
-    stage.activations =
-        activations.kept * (static_cast<double>(count) * in_flight) + activations.working_set;
-    if (i + 1 == layers->size()) {
-      stage.logits =
-          model::logits_bytes(job.model, job.seq_len, job.micro_batch, layout.tp, layout.cp);
-    }
-    stage.workspace = framework.cuda_context + framework.communication_buffers;
-    stage.workspace += stage.total() * framework.fragmentation;
-    use.stages.push_back(stage);
-  }
+  use.stages = stages_of(framework, job);
   use.fits = use.peak().total() <= hbm;
   if (!use.fits) use.does_not_fit = explain(use);
   return use;
+}
+
+Bytes kept_activations(const Framework& framework, const Job& job, LayerKind kind) {
+  return layer_activations(framework, job, kind).kept;
+}
+
+PeakMemory peak_memory(const Framework& framework, const Job& job) {
+  const std::vector<StageMemory> stages = stages_of(framework, job);
+  const StageMemory& peak = fullest(stages);
+  return {peak.total(), peak.stage};
+}
+
+std::string peak_moment(const Job& job, const MemoryUse& use) {
+  const StageMemory& stage = use.peak();
+  const std::int64_t micro_batches = job.global_batch / (job.micro_batch * job.layout.dp);
+  const double in_flight = model::in_flight_micro_batches(
+      schedule_of(job), stage.stage, job.layout.pp, job.layout.vp, micro_batches);
+  if (stage.stage + 1 == job.layout.pp) {
+    return fmt::format(
+        "the loss of a micro-batch on stage {}: activations of {:.3g} micro-batches "
+        "and the logits",
+        stage.stage, in_flight);
+  }
+  return fmt::format("the first backward pass on stage {}: activations of {:.3g} micro-batches",
+                     stage.stage, in_flight);
 }
 
 }  // namespace flowplan::training

@@ -4,173 +4,274 @@
 #include <cmath>
 
 #include "flowplan/base/assert.hpp"
+#include "layer_cache.hpp"
+#include "stage_memory.hpp"
 
 namespace flowplan::training {
 
 namespace {
 
-using collective::Operation;
-using collective::Outcome;
-using topology::Axis;
+constexpr std::array kinds{LayerKind::dense, LayerKind::experts};
 
-constexpr double activation_bytes = 2.0;  // of an element that travels between ranks, bf16
-
-/// Runs of each operation that tensor parallelism makes in one layer.
-struct TpRuns {
-  double gathers = 0, scatters = 0, reductions = 0;
-};
-
-/// Megatron's sequence parallelism: two gathers and two scatters forward, the same backward and one
-/// more gather of a saved input; without it two all-reduces each way. Full recomputation repeats
-/// the forward ones.
-TpRuns tp_runs(const Job& job) {
-  const double forwards = job.recompute == Recompute::full ? 2.0 : 1.0;
-  if (job.layout.sequence_parallel) return {2.0 * forwards + 3.0, 2.0 * forwards + 2.0, 0.0};
-  return {0.0, 0.0, 2.0 * forwards + 2.0};
-}
-
-Exposed tp_exposed(const Framework& framework, const Job& job, double layer_runs,
-                   Communication& communication) {
-  Exposed result;
-  if (job.layout.tp == 1) return result;
-  result.bytes = activation_bytes * static_cast<double>(job.micro_batch * job.seq_len) *
-                 static_cast<double>(job.model.hidden) / job.layout.cp;
-  const TpRuns runs = tp_runs(job);
-  const auto add = [&](Operation operation, double times) {
-    if (times == 0.0) return;
-    const Outcome& outcome = communication.predict(Axis::tp, operation, Bytes(result.bytes));
-    communication.count(outcome, times * layer_runs);
-    result.whole += outcome.time * times;
-    result.limit = resource(outcome.limit);
-    result.next = resource(outcome.next);
-  };
-  add(Operation::all_gather, runs.gathers);
-  add(Operation::reduce_scatter, runs.scatters);
-  add(Operation::all_reduce, runs.reductions);
-  result.time = result.whole * framework.tp_exposed;
-  return result;
-}
-
-Exposed pp_transfer(const Framework& framework, const Job& job, double transfers,
-                    Communication& communication) {
-  Exposed result;
-  if (job.layout.pp == 1) return result;
-  const double split = job.layout.sequence_parallel ? job.layout.tp : 1.0;
-  result.bytes = activation_bytes * static_cast<double>(job.micro_batch * job.seq_len) *
-                 static_cast<double>(job.model.hidden) / (split * job.layout.cp);
-  const Outcome& outcome =
-      communication.predict(Axis::pp, Operation::send_recv, Bytes(result.bytes));
-  communication.count(outcome, transfers);
-  result.whole = outcome.time;
-  result.time = outcome.time * framework.pp_exposed;
-  result.limit = resource(outcome.limit);
-  result.next = resource(outcome.next);
-  return result;
-}
-
-Exposed dp_exposed(const Framework& framework, const Job& job, double parameters,
-                   Communication& communication) {
-  Exposed result;
-  if (job.layout.dp == 1) return result;
-  result.bytes = framework.gradient_bytes * parameters;
-  const auto add = [&](Operation operation, double bytes) {
-    const Outcome& outcome = communication.predict(Axis::dp, operation, Bytes(bytes));
-    communication.count(outcome, 1.0);
-    result.whole += outcome.time;
-    result.limit = resource(outcome.limit);
-    result.next = resource(outcome.next);
-  };
-  if (job.sharding == Sharding::distributed_optimizer) {
-    add(Operation::reduce_scatter, result.bytes);
-    add(Operation::all_gather, framework.gather_bytes(job.precision) * parameters);
-  } else {
-    add(Operation::all_reduce, result.bytes);
-  }
-  result.time = result.whole * framework.dp_exposed;
-  return result;
+std::size_t at(LayerKind kind) {
+  return static_cast<std::size_t>(kind);
 }
 
 double p_norm(double a, double b, double p) {
-  const double most = std::max(a, b);
-  if (most <= 0.0) return 0.0;
-  return most * std::pow(std::pow(a / most, p) + std::pow(b / most, p), 1.0 / p);
+  const double most = std::max(a, b), least = std::min(a, b);
+  // Beyond a thousandth the smaller one does not show in sixteen digits' fourth power.
+  if (most <= 0.0 || least < most * 1e-3) return most;
+  return most * std::pow(1.0 + std::pow(least / most, p), 1.0 / p);
 }
 
-/// Host time of a stage for one micro-batch.
-Seconds host_time(const Framework& framework, const Job& job, double layers) {
-  const Seconds layer =
+/// Host time of one layer for one micro-batch.
+Seconds host_time(const Framework& framework, const Job& job, LayerKind kind) {
+  Seconds layer =
       job.recompute == Recompute::full ? framework.host_recompute_layer : framework.host_layer;
-  const double wide = job.layout.tp >= framework.wide_tp ? framework.wide_tp_factor : 1.0;
-  return layer * (layers * wide) + framework.host_micro_batch;
+  layer *= job.layout.tp >= framework.wide_tp ? framework.wide_tp_factor : 1.0;
+  if (kind == LayerKind::experts) layer += framework.moe.host_layer;
+  return layer * (job.routing.captured ? framework.moe.captured_factor : 1.0);
+}
+
+LayerTimes layer_times(const compute::Kernels& kernels, const Traffic& traffic, LayerKind kind,
+                       LayerCache& cache, Include include) {
+  LayerTimes times;
+  times.work = cache.layer(kernels, traffic.framework, traffic.job, kind);
+  times.tp = tp_exposed(traffic, kind);
+  if (include == Include::all) times.cp = cp_exposed(traffic, times.work);
+  if (kind == LayerKind::experts) times.ep = ep_exposed(traffic);
+  times.shard = shard_exposed(traffic, times.work, kind);
+  if (traffic.job.offload_layers > 0) {
+    // Each way behind the layer's own work; what takes longer shows.
+    const Seconds moved =
+        kept_activations(traffic.framework, traffic.job, kind) / kernels.host_link();
+    const Seconds none{};
+    times.offload = std::max(none, moved - times.work.forward()) +
+                    std::max(none, moved - times.work.backward() - times.work.recomputed);
+  }
+  times.host = host_time(traffic.framework, traffic.job, kind);
+  return times;
+}
+
+/// Weights of the embedding and the output head travel as those of a layer do.
+Exposed head_shard(const Traffic& traffic, const HeadWork& head) {
+  Exposed result;
+  const Job& job = traffic.job;
+  if (!travels_every_micro_batch(job)) return result;
+  const double count = vocabulary_parameters_per_rank(job);
+  const Span all = replica_span(job.layout);
+  const Span group{all.stride, static_cast<std::int64_t>(state_shards(job).common)};
+  if (group.size == 1) return result;
+  const auto ask = [&](collective::Operation operation, double bytes, double times) {
+    const auto& outcome = traffic.communication.predict(group, operation, Bytes(bytes));
+    traffic.communication.count(outcome, times * traffic.runs);
+    result.whole += outcome.time * times;
+    result.limit = resource(outcome.limit);
+    result.next = resource(outcome.next);
+    result.bytes = bytes;
+  };
+  const double matrices = job.model.tied_embeddings ? 1.0 : 2.0;
+  if (shards_weights(job.sharding)) {
+    ask(collective::Operation::all_gather,
+        traffic.framework.gather_bytes(model::Precision::bf16) * count * matrices, 1.0);
+  }
+  if (!job.adapters) {
+    ask(collective::Operation::reduce_scatter, traffic.framework.gradient_bytes * count * matrices,
+        1.0);
+  }
+  const Seconds hidden = std::min(result.whole, head.total());
+  result.time = result.whole - hidden + hidden * traffic.framework.fsdp_contention;
+  return result;
+}
+
+StageTime stage_time(const Framework& framework, const Job& job, const StepTimes& times,
+                     const std::array<double, 2>& layers) {
+  StageTime stage;
+  stage.layers = layers;
+  Seconds host = framework.host_micro_batch, exposed{};
+  const double all = std::max(1.0, layers[0] + layers[1]);
+  const double offloaded = std::min(1.0, static_cast<double>(job.offload_layers) / all);
+  for (const LayerKind kind : kinds) {
+    const double count = layers[at(kind)];
+    if (count == 0.0) continue;
+    const LayerTimes& layer = times.layer[at(kind)];
+    stage.offload += layer.offload * (count * offloaded);
+    stage.layer_work += layer.gpu() * count;
+    host += layer.host * count;
+    exposed += layer.communication() * count;
+    stage.pass.forward += layer.work.forward() * count;
+    stage.pass.backward += (layer.work.backward() + layer.work.recomputed) * count;
+    stage.pass.weight += layer.work.weight() * count;
+  }
+  stage.layer_work += stage.offload;
+  exposed += stage.offload;
+  const double joined = p_norm(stage.layer_work.value(), host.value(), framework.host_norm);
+  stage.host_excess = std::max(Seconds(0), Seconds(joined) - stage.layer_work);
+  // Communication and host work are spread over both passes.
+  const Seconds shared = (exposed + stage.host_excess) / 2.0;
+  stage.pass.forward += shared;
+  stage.pass.backward += shared;
+  return stage;
 }
 
 std::vector<StageTime> stage_times(const Framework& framework, const Job& job,
                                    const StepTimes& times) {
-  const auto layers = stage_layers(job.model.layers, job.layout.pp, job.layout.vp);
-  FLOWPLAN_ASSERT(layers.has_value());
-  const Seconds layer =
-      times.layer.forward() + times.layer.backward() + times.recomputed + times.tp.time;
+  const std::vector<std::int64_t> layers = layers_of_stages(job);
   std::vector<StageTime> stages;
-  for (const std::int64_t count : *layers) {
-    StageTime stage;
-    stage.layers = static_cast<double>(count);
-    stage.layer_work = layer * stage.layers;
-    const Seconds host = host_time(framework, job, stage.layers);
-    const double joined = p_norm(stage.layer_work.value(), host.value(), framework.host_norm);
-    stage.host_excess = Seconds(joined) - stage.layer_work;
-    stages.push_back(stage);
+  stages.reserve(layers.size());
+  for (const auto& counts : kinds_of_stages(job, layers)) {
+    if (!stages.empty() && counts == stages.back().layers) {
+      stages.push_back(stages.back());
+    } else {
+      stages.push_back(stage_time(framework, job, times, counts));
+    }
   }
-  stages.back().head = times.head.total();
+  StageTime& last = stages.back();
+  last.head = times.head.total() + times.head_shard.time;
+  last.pass.forward += times.head.forward() + times.head_shard.time / 2.0;
+  last.pass.backward += times.head.backward() + times.head_shard.time / 2.0;
+  last.pass.weight += times.head.gemm.weight + times.head.prediction.weight;
   return stages;
 }
 
 /// Parameters of the rank that holds most of them.
-double most_parameters(const Job& job) {
-  const auto layers = stage_layers(job.model.layers, job.layout.pp, job.layout.vp);
-  FLOWPLAN_ASSERT(layers.has_value());
+LayerParameters most_parameters(const Job& job, std::span<const StageTime> stages) {
+  if (job.adapters) {
+    double layers = 0.0;
+    for (const StageTime& stage : stages)
+      layers = std::max(layers, stage.layers[0] + stage.layers[1]);
+    return {adapter_parameters_per_rank(job) * layers, 0.0};
+  }
+  std::array<LayerParameters, 2> layer{};
+  for (const LayerKind kind : kinds) {
+    if (kind == LayerKind::dense || job.model.experts) {
+      layer[at(kind)] = layer_parameters_per_rank(job, kind);
+    }
+  }
   const double vocabulary = vocabulary_parameters_per_rank(job);
-  const bool alone = job.layout.pp == 1;
-  const double ends = alone && !job.model.tied_embeddings ? 2.0 : 1.0;
-  const double outer =
-      static_cast<double>(layers->front()) * layer_parameters_per_rank(job) + ends * vocabulary;
-  if (job.layout.pp < 3) return outer;
-  return std::max(outer, static_cast<double>((*layers)[1]) * layer_parameters_per_rank(job));
+  LayerParameters most;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    LayerParameters here;
+    for (const LayerKind kind : kinds) {
+      here.common += stages[i].layers[at(kind)] * layer[at(kind)].common;
+      here.experts += stages[i].layers[at(kind)] * layer[at(kind)].experts;
+    }
+    const bool first = i == 0, last = i + 1 == stages.size();
+    if (first) here.common += vocabulary;
+    if (last && !(first && job.model.tied_embeddings)) here.common += vocabulary;
+    if (here.total() > most.total()) most = here;
+  }
+  return most;
+}
+
+Seconds optimizer_time(const compute::Kernels& kernels, const Framework& framework, const Job& job,
+                       const LayerParameters& parameters) {
+  const StateShards shards = state_shards(job);
+  const double own = parameters.common / shards.common + parameters.experts / shards.experts;
+  return kernels.memory_bound(Bytes(framework.optimizer_bytes * own)).time;
 }
 
 }  // namespace
 
+std::vector<std::int64_t> layers_of_stages(const Job& job) {
+  const Layout& l = job.layout;
+  auto layers = stage_layers(job.model.layers, l.pp, l.vp);
+  if (l.uneven_stages && (!layers || job.model.mtp_layers > 0)) {
+    if (auto uneven = uneven_stage_layers(job.model.layers, l.pp, l.vp, job.model.mtp_layers)) {
+      layers = std::move(uneven);
+    }
+  }
+  FLOWPLAN_ASSERT(layers.has_value());
+  return std::move(*layers);
+}
+
+std::vector<std::array<double, 2>> kinds_of_stages(const Job& job,
+                                                   std::span<const std::int64_t> layers) {
+  std::vector<std::array<double, 2>> result(layers.size());
+  const bool plain = !job.model.experts || job.model.moe_layers() == 0;
+  std::int64_t index = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (plain) {
+      result[i][0] = static_cast<double>(layers[i]);
+      continue;
+    }
+    // Of virtual stages the order differs; what leads the model leads the first stage either way.
+    for (std::int64_t k = 0; k < layers[i]; ++k)
+      result[i][job.model.has_experts(index++) ? 1 : 0] += 1.0;
+  }
+  return result;
+}
+
 StepTimes step_times(const compute::Kernels& kernels, const Framework& framework, const Job& job,
-                     Communication& communication) {
+                     Communication& communication, LayerCache* cache, Include include) {
+  LayerCache fresh;
+  LayerCache& known = cache == nullptr ? fresh : *cache;
   const Layout& layout = job.layout;
   StepTimes times;
   times.micro_batches = job.global_batch / (job.micro_batch * layout.dp);
   const auto micro_batches = static_cast<double>(times.micro_batches);
-  times.layer = layer_work(kernels, framework, job);
-  times.recomputed = recomputation(times.layer, job.recompute);
-  times.head = head_work(kernels, framework, job);
-  const double layers_a_stage = static_cast<double>(job.model.layers) / layout.pp;
-  times.tp = tp_exposed(framework, job, layers_a_stage * micro_batches, communication);
+
+  const std::int64_t moe = job.model.moe_layers();
+  const std::array<std::int64_t, 2> layers{job.model.layers - moe, moe};
+  for (const LayerKind kind : kinds) {
+    const auto count = static_cast<double>(layers[at(kind)]);
+    if (count == 0.0) continue;
+    const Traffic traffic{framework, job, communication, count / layout.pp * micro_batches};
+    times.layer[at(kind)] = layer_times(kernels, traffic, kind, known, include);
+  }
+  const LayerKind last = moe > 0 ? LayerKind::experts : LayerKind::dense;
+  times.head = known.head(kernels, framework, job, times.layer[at(last)].work, last);
+  if (job.model.mtp_layers > 0) {
+    const Seconds exchanged =
+        times.layer[at(last)].communication() * static_cast<double>(job.model.mtp_layers);
+    times.head.prediction.forward += exchanged / 2.0;
+    times.head.prediction.backward += exchanged / 2.0;
+  }
+  const Traffic once{framework, job, communication, micro_batches};
+  times.head_shard = head_shard(once, times.head);
   times.stages = stage_times(framework, job, times);
 
-  std::vector<Seconds> totals;
+  std::vector<StagePass> passes;
+  passes.reserve(times.stages.size());
   for (const StageTime& stage : times.stages)
-    totals.push_back(stage.total());
-  times.pipeline = pipeline_time(totals, times.micro_batches, layout.vp);
+    passes.push_back(stage.pass);
+  times.pipeline = pipeline_time(passes, times.micro_batches, layout.vp, job.schedule);
 
   // Forward and backward, each chunk; the fill and drain ones are not hidden.
   const double steady_transfers = layout.pp > 1 ? 2.0 * layout.vp * micro_batches : 0.0;
   const double fill_transfers = 2.0 * (layout.pp - 1.0);
-  times.pp_transfer = pp_transfer(framework, job, steady_transfers, communication);
+  times.pp_transfer = pp_transfer(once, steady_transfers);
   times.pp = times.pp_transfer.time * steady_transfers + times.pp_transfer.whole * fill_transfers;
 
-  times.parameters = most_parameters(job);
-  times.dp = dp_exposed(framework, job, times.parameters, communication);
-  const bool sharded = job.sharding == Sharding::distributed_optimizer;
-  const double shards = sharded ? static_cast<double>(layout.dp) * layout.cp : 1.0;
-  times.optimizer =
-      kernels.memory_bound(Bytes(framework.optimizer_bytes * times.parameters / shards)).time;
+  times.parameters = most_parameters(job, times.stages);
+  const Traffic step{framework, job, communication, 1.0};
+  times.dp = dp_exposed(step, times.parameters);
+  times.optimizer = optimizer_time(kernels, framework, job, times.parameters);
   times.overhead = framework.step_overhead;
   return times;
+}
+
+Seconds least_step(const compute::Kernels& kernels, const Framework& framework, const Job& job,
+                   LayerCache& cache) {
+  StepTimes times;
+  times.micro_batches = job.global_batch / (job.micro_batch * job.layout.dp);
+  const std::int64_t moe = job.model.moe_layers();
+  const std::array<std::int64_t, 2> layers{job.model.layers - moe, moe};
+  for (const LayerKind kind : kinds) {
+    if (layers[at(kind)] == 0) continue;
+    times.layer[at(kind)].work = cache.layer(kernels, framework, job, kind);
+    times.layer[at(kind)].host = host_time(framework, job, kind);
+  }
+  const LayerKind last = moe > 0 ? LayerKind::experts : LayerKind::dense;
+  times.head = cache.head(kernels, framework, job, times.layer[at(last)].work, last);
+  times.stages = stage_times(framework, job, times);
+  std::vector<StagePass> passes;
+  passes.reserve(times.stages.size());
+  for (const StageTime& stage : times.stages)
+    passes.push_back(stage.pass);
+  const PipelineTime pipeline =
+      pipeline_time(passes, times.micro_batches, job.layout.vp, job.schedule);
+  return pipeline.steady + pipeline.bubble + framework.step_overhead;
 }
 
 }  // namespace flowplan::training

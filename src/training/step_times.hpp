@@ -1,46 +1,54 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "communication.hpp"
+#include "exposed.hpp"
+#include "flowplan/estimate/breakdown.hpp"
 #include "flowplan/training/schedule.hpp"
 #include "layer.hpp"
 
 namespace flowplan::training {
 
+/// Everything that one layer of a kind costs for one micro-batch.
+struct LayerTimes {
+  LayerWork work;
+  Exposed tp, cp, ep, shard;
+  Seconds host{};
+  Seconds offload{};  ///< what moving its activations to the host and back costs, where it does so
+  [[nodiscard]] Seconds communication() const { return tp.time + cp.time + ep.time + shard.time; }
+  [[nodiscard]] Seconds gpu() const {
+    return work.forward() + work.backward() + work.recomputed + communication();
+  }
+};
+
 /// One pipeline stage's time for one micro-batch, before any schedule.
 struct StageTime {
-  double layers = 0;
-  Seconds layer_work{};   ///< GPU and exposed TP communication of its layers
-  Seconds host_excess{};  ///< what the host side adds to it
-  Seconds head{};         ///< of the last stage
+  std::array<double, 2> layers{};  ///< by kind
+  Seconds layer_work{};            ///< GPU and exposed communication of its layers
+  Seconds offload{};               ///< part of it: activations moved to the host and back
+  Seconds host_excess{};           ///< what the host side adds to it
+  Seconds head{};                  ///< of the last stage
+  StagePass pass;                  ///< all of it
   [[nodiscard]] Seconds total() const { return layer_work + host_excess + head; }
 };
 
-/// Exposed time of a kind of communication with what limits it.
-struct Exposed {
-  Seconds time{};    ///< exposed, of the unit that the name says
-  Seconds whole{};   ///< with nothing hidden
-  double bytes = 0;  ///< of one operation, as nccl-tests counts
-  std::string limit, next;
-};
-
 /// Everything a step is made of: work of one micro-batch, times of the stages, of the schedule and
-/// of what happens once a step. The breakdown is written from it, and so would be a task graph.
+/// of what happens once a step. The breakdown is written from it, and so is a task graph.
 struct StepTimes {
   std::int64_t micro_batches = 0;
-  LayerWork layer;
-  Seconds recomputed{};  ///< a layer and micro-batch
+  std::array<LayerTimes, 2> layer;  ///< by kind; zero where the model has none
   HeadWork head;
-  Exposed tp;           ///< a layer and micro-batch
+  Exposed head_shard;   ///< gathering embedding and output weights, a micro-batch
   Exposed pp_transfer;  ///< one transfer; `time` is the exposed part of it in the steady state
   std::vector<StageTime> stages;
   PipelineTime pipeline;
-  Seconds pp{};           ///< a step
-  Exposed dp;             ///< a step
-  double parameters = 0;  ///< of the most loaded rank
+  Seconds pp{};                ///< a step
+  Exposed dp;                  ///< a step
+  LayerParameters parameters;  ///< of the most loaded rank
   Seconds optimizer{};
   Seconds overhead{};
 
@@ -50,9 +58,29 @@ struct StepTimes {
   }
 };
 
+/// Layers of each stage, as the job wants them. The layout has been checked.
+[[nodiscard]] std::vector<std::int64_t> layers_of_stages(const Job& job);
+/// How many layers of a stage are of each kind, when the stages have `layers`.
+[[nodiscard]] std::vector<std::array<double, 2>> kinds_of_stages(
+    const Job& job, std::span<const std::int64_t> layers);
+
+/// What `step_times` asks kernels for: remembers layers, so that jobs that share a layer's shape
+/// share its times. For jobs of one model, sequence length, precision and framework.
+class LayerCache;
+
+/// What of a step to count: all, or all but context-parallel traffic.
+enum class Include { all, no_context };
+
 /// Times of a checked job. Failed predictions are in `communication.errors()`.
 [[nodiscard]] StepTimes step_times(const compute::Kernels& kernels, const Framework& framework,
-                                   const Job& job, Communication& communication);
+                                   const Job& job, Communication& communication,
+                                   LayerCache* cache = nullptr,
+                                   Include include = Include::all);
+
+/// The step of a checked job as if nothing had to be communicated: never more than the step of
+/// `step_times`.
+[[nodiscard]] Seconds least_step(const compute::Kernels& kernels, const Framework& framework,
+                                 const Job& job, LayerCache& cache);
 
 /// The step taken apart; leaves sum to `times.step()`.
 [[nodiscard]] Breakdown breakdown(const StepTimes& times, const Job& job);

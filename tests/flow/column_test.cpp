@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace column_test {
+
 using flowplan::flow::Column;
 
 TEST_CASE("a column of usual numbers reads like one that is spelt out") {
@@ -56,3 +58,5 @@ TEST_CASE("a column is a vector, whatever is done to it") {
       REQUIRE(column[at] == expected[at]);
   }
 }
+
+}  // namespace column_test

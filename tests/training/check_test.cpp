@@ -109,15 +109,48 @@ TEST_CASE("stages that do not divide the layers") {
 }
 
 TEST_CASE("what is not modelled is refused, not guessed") {
-  Job moe = llama_70b(64);
-  moe.model.experts = model::Experts{};
-  CHECK(fault(moe).code == Code::unsupported_feature);
-  CHECK(fault(moe).place.pointer == "/workload/model");
-  Job context = llama_70b(64);
-  context.layout.cp = 2;
-  context.layout.dp = 2;
-  CHECK(fault(context).code == Code::unsupported_feature);
-  CHECK(fault(context).place.pointer == "/workload/parallelism/cp");
+  Job sparse = llama_70b(64);
+  sparse.model.sparse_attention = model::SparseAttention{2048, 64, 128};
+  CHECK(fault(sparse).code == Code::unsupported_feature);
+  CHECK(fault(sparse).place.pointer == "/workload/model");
+  Job zero_bubble = llama_70b(64);
+  zero_bubble.schedule = Schedule::zero_bubble_1;
+  CHECK(fault(zero_bubble).code == Code::unsupported_feature);
+  CHECK(fault(zero_bubble).place.pointer == "/workload/parallelism/schedule");
+}
+
+TEST_CASE("expert parallelism must divide experts and ranks") {
+  Job dense = llama_70b(64);
+  dense.layout.ep = 2;
+  CHECK(fault(dense).code == Code::layout_mismatch);
+  Job job = llama_70b(64);
+  job.model.experts = model::Experts{8, 2, 4096};
+  CHECK(check(the_catalog(), eight_p5(), job).empty());
+  job.layout.ep = 3;
+  const Diagnostics both = check(the_catalog(), eight_p5(), job);
+  REQUIRE(both.size() == 2);  // neither the 8 experts nor the 16 ranks of a stage
+  CHECK(both[0].hint == "ep may be 1, 2, 4, 8");
+  job.layout.ep = 8;
+  job.layout.etp = 4;
+  CHECK(fault(job).place.pointer == "/workload/parallelism/ep");
+}
+
+TEST_CASE("context parallelism must divide the sequence, and heads where it exchanges them") {
+  Job job = llama_70b(64);
+  job.layout.cp = 2;
+  job.layout.dp = 2;
+  job.global_batch = 32;
+  CHECK(check(the_catalog(), eight_p5(), job).empty());
+  job.seq_len = 8188;
+  CHECK(fault(job).place.pointer == "/workload/seq_len");
+  job = llama_70b(64);
+  job.layout = {4, 1, 1, 16, 1, true};
+  job.global_batch = 16;
+  CHECK(check(the_catalog(), eight_p5(), job).empty());
+  job.model.heads = job.model.kv_heads = 24;
+  job.model.head_dim = 342;
+  job.context_parallel = ContextParallel::all_to_all;
+  CHECK(fault(job).hint == "cp may be 1, 2, 3, 6");
 }
 
 TEST_CASE("a precision that the GPU lacks is refused with those it has") {

@@ -9,6 +9,7 @@ namespace flowplan::compute {
 
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;  ///< > 0: (m x k) times (k x n)
+  std::int64_t groups = 1;           ///< so many products of that shape in one kernel
 };
 
 /// A kernel's time with what bounds it.

@@ -14,12 +14,19 @@ namespace flowplan::compute {
 
 struct AttentionShape {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0, seq_len = 0;  ///< > 0, on one GPU
+  std::int64_t value_dim = 0;  ///< width of a value head where it differs (MLA); 0: head_dim
+  std::int64_t window = 0;     ///< keys that a query reads at most; 0: all before it
 };
+
+/// Which fused attention kernels a program has: `newest`, made for the GPU's generation (cuDNN,
+/// FlashAttention-3), or FlashAttention-2, made for Ampere and slower on later ones.
+enum class AttentionKernels { newest, flash_attention_2 };
 
 /// How much longer kernels take inside a training step than alone in a benchmark loop (power limit,
 /// the training libraries' kernels); multiplies the times of `Kernels`.
 struct StepFactors {
   double gemm = 1.0;
+  double grouped_gemm = 1.0;
   double attention_forward = 1.0;
   double attention_backward = 1.0;
 };
@@ -41,9 +48,11 @@ class Kernels {
 
   /// Causal, fused: 2 * batch * heads * head_dim * seq_len^2 FLOPs at a rate that grows with the
   /// sequence as s / (s + s_half).
-  [[nodiscard]] KernelTime attention_forward(const AttentionShape& shape) const;
+  [[nodiscard]] KernelTime attention_forward(
+      const AttentionShape& shape, AttentionKernels kernels = AttentionKernels::newest) const;
   /// Five matrix products against the forward pass's two.
-  [[nodiscard]] KernelTime attention_backward(const AttentionShape& shape) const;
+  [[nodiscard]] KernelTime attention_backward(
+      const AttentionShape& shape, AttentionKernels kernels = AttentionKernels::newest) const;
   /// Scores written to HBM and read again, no causal saving: two batched products and `passes` over
   /// the 16-bit score matrix. Forward; the backward pass does twice the products.
   [[nodiscard]] KernelTime attention_unfused(const AttentionShape& shape, double products,
@@ -51,8 +60,11 @@ class Kernels {
   /// Element-wise work at the HBM's usable rate.
   [[nodiscard]] KernelTime memory_bound(Bytes moved) const;
 
-  [[nodiscard]] StepFactors in_step(model::Precision precision) const;
+  [[nodiscard]] StepFactors in_step(model::Precision precision,
+                                    AttentionKernels kernels = AttentionKernels::newest) const;
   [[nodiscard]] BytesPerSecond usable_hbm() const;
+  /// To or from the memory of the host, one direction.
+  [[nodiscard]] BytesPerSecond host_link() const;
   [[nodiscard]] const std::string& calibration() const;  ///< id of the set
 
  private:

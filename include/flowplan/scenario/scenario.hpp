@@ -10,6 +10,7 @@
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/model/precision.hpp"
 #include "flowplan/model/transformer.hpp"
+#include "flowplan/scenario/search.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/topology/placement.hpp"
 #include "flowplan/training/iteration.hpp"
@@ -19,7 +20,7 @@ namespace flowplan::scenario {
 /// `cluster`: what is stated; what is not has no value yet.
 struct ClusterSection {
   const catalog::Instance* instance = nullptr;  ///< in the catalog that the scenario was read with
-  int count = 0;                                ///< units of `instance`, >= 1
+  int count = 0;  ///< units of `instance`, >= 1; both may be left open in a search
   std::optional<std::string> region;
   std::optional<std::string> purchase;
   topology::Fabric fabric;
@@ -36,6 +37,15 @@ struct PretrainingSection {
   std::optional<std::string> framework;
   std::optional<int> tp, pp, vp, cp, dp;
   std::optional<bool> sequence_parallel;
+  std::optional<int> ep, etp;
+  bool uneven_stages = false, async_tp = false;
+  std::optional<training::Schedule> schedule;
+  std::optional<training::ContextParallel> context_parallel;
+  std::optional<training::RecomputeModules> modules;
+  training::ExpertRouting routing;
+  std::optional<training::Adapters> adapters;
+  int shard_group = 0;
+  std::int64_t offload_layers = 0;
   std::optional<int> gpus;  ///< that work; the rest of the cluster are spares
   topology::PlacementSpec placement;
 };
@@ -59,19 +69,23 @@ struct Scenario {
   ClusterSection cluster;
   PretrainingSection workload;
   std::vector<Check> checks;
+  SearchSection search;   ///< empty where the file has none
   JsonDocument document;  ///< after overrides; gives later diagnostics their places
 
   /// Whether a check says that this scenario is meant not to fit.
   [[nodiscard]] bool expects_infeasible() const;
 };
 
+/// What a scenario is read for. A `search` may leave open which machines, and how many.
+enum class ReadFor { run, search };
+
 /// Reads a scenario: first against `schema` (catalogs/schema/scenario.schema.json), then what a
 /// schema cannot say: names (FP030, FP031), quantities (FP040), `count` against `nodes` (FP060),
-/// checks (FP080, FP081). All faults at once, with their places. `catalog` outlives the scenario.
+/// checks (FP080, FP081),
+/// the search (FP024, FP030, FP040). All faults at once, with their places. `catalog` outlives the scenario.
 [[nodiscard]] Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
-                                    const JsonDocument& schema);
+                                    const JsonDocument& schema, ReadFor purpose = ReadFor::run);
 
-[[nodiscard]] std::string_view name(training::Recompute recompute);
-[[nodiscard]] std::string_view name(training::Sharding sharding);
+using training::name;
 
 }  // namespace flowplan::scenario

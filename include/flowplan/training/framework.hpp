@@ -6,6 +6,7 @@
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/compute/kernels.hpp"
 #include "flowplan/model/precision.hpp"
 
 namespace flowplan::training {
@@ -31,6 +32,8 @@ struct Framework {
   double cast_factor = 1;  ///< time over bytes / usable HBM
   double logit_bytes = 0;  ///< moved a logit by the loss, forward and backward
 
+  double narrow_gemm_factor = 1;  ///< time of narrow GEMMs over those of the GPU's set
+  compute::AttentionKernels attention = compute::AttentionKernels::newest;
   bool fused_attention = true;
   double unfused_forward_passes = 0, unfused_backward_passes = 0;  ///< over the score matrix
 
@@ -41,15 +44,30 @@ struct Framework {
   double wide_tp_factor = 1;
   double host_norm = 4;  ///< p of the p-norm that joins GPU and host
 
-  double tp_exposed = 1;      ///< share of TP communication not hidden by GEMMs
-  double pp_exposed = 1;      ///< share of stage transfers not hidden in the steady state
-  double dp_exposed = 1;      ///< share of gradient and weight communication not hidden
-  double gradient_bytes = 4;  ///< a gradient element as stored and reduced
+  double operators_share = 0;  ///< of a forward pass that `Recompute::operators` does again
+
+  double tp_exposed = 1;             ///< share of TP communication not hidden by GEMMs
+  double tp_async_exposed = 1;       ///< the same with asynchronous tensor parallelism
+  double cp_exposed = 1;             ///< share of context-parallel traffic that costs time
+  double ep_exposed = 1;             ///< share of expert exchanges that costs time
+  double ep_overlapped_exposed = 1;  ///< the same behind another micro-batch
+  double fsdp_contention = 0;  ///< time that overlapped weight and gradient traffic costs, a second
+  double pp_exposed = 1;       ///< share of stage transfers not hidden in the steady state
+  double dp_exposed = 1;       ///< share of gradient and weight communication not hidden
+  double gradient_bytes = 4;   ///< a gradient element as stored and reduced
   double weight_gather_bytes =
       2;  ///< a weight element as gathered by the distributed optimizer, 16-bit GEMMs
   double narrow_gather_bytes = 2;  ///< the same with FP8 and narrower GEMMs
   double optimizer_bytes = 0;      ///< moved a parameter of the shard by the optimizer
   Seconds step_overhead{};         ///< data, logging, synchronisation, a step
+
+  struct Moe {
+    double permute_bytes = 0;    ///< moved a routed token and hidden element, there and back
+    double permute_factor = 1;   ///< time over bytes / usable HBM
+    Seconds expert{};            ///< a local expert, layer and micro-batch, beyond its products
+    Seconds host_layer{};        ///< host time of an expert layer beyond a dense one's
+    double captured_factor = 1;  ///< of host time in expert layers replayed from CUDA graphs
+  } moe;
 
   Bytes cuda_context{};           ///< held by the driver and libraries on each GPU
   Bytes communication_buffers{};  ///< NCCL channels, workspaces of the matrix library

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/collective/expert_parallel.hpp"
 #include "flowplan/estimate/estimate.hpp"
 #include "flowplan/model/transformer.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/topology/placement.hpp"
+#include "flowplan/training/schedule.hpp"
 
 namespace flowplan::training {
 
@@ -22,11 +25,64 @@ struct Layout {
   int cp = 1;
   int dp = 1;
   bool sequence_parallel = true;
+  int ep = 1;   ///< ranks that share the experts of a layer, out of tp * cp * dp / etp
+  int etp = 1;  ///< tensor parallelism inside an expert
+  /// Stages may differ by a layer where pp * vp does not divide: embedding, head and prediction
+  /// modules each take a layer's place.
+  bool uneven_stages = false;
 };
 
-enum class Recompute { none, selective, full };
-/// `none`: plain data parallel, gradients all-reduced. `distributed_optimizer`: ZeRO-1.
-enum class Sharding { none, distributed_optimizer };
+/// How context parallelism moves keys and values. `hybrid`: all-to-all inside the NVLink domain,
+/// a ring of domains outside.
+enum class ContextParallel { ring, all_gather, all_to_all, hybrid };
+[[nodiscard]] std::string_view name(ContextParallel kind);
+
+/// `selective`: the modules of `RecomputeModules`. `operators`: every second matrix product and all
+/// that is cheap, as torchtitan and fms-fsdp do; the framework's profile says the share of a
+/// forward pass. `full`: all but a layer's input.
+enum class Recompute { none, selective, operators, full };
+[[nodiscard]] std::string_view name(Recompute recompute);
+
+/// What `selective` recomputation does again.
+struct RecomputeModules {
+  bool core_attention = true;
+  bool mlp = false;                ///< dense MLP
+  bool experts = false;            ///< routed experts, their exchange included
+  bool expert_activation = false;  ///< SwiGLU of the experts only
+  bool norms = false;
+  bool latent_up = false;  ///< MLA's up projections
+};
+
+/// Which states data-parallel ranks (context-parallel ones included) divide among them.
+/// `none`: plain data parallel, gradients all-reduced. `distributed_optimizer`: ZeRO-1. `zero2`:
+/// gradients too. `fsdp`: weights too (ZeRO-3), gathered for the forward and again for the backward
+/// pass. `fsdp_no_reshard`: gathered once for both (SHARD_GRAD_OP).
+enum class Sharding { none, distributed_optimizer, zero2, fsdp, fsdp_no_reshard };
+[[nodiscard]] std::string_view name(Sharding sharding);
+[[nodiscard]] constexpr bool shards_weights(Sharding sharding) {
+  return sharding == Sharding::fsdp || sharding == Sharding::fsdp_no_reshard;
+}
+
+/// Low-rank adapters on frozen weights: no gradients of these, no optimizer for them.
+struct Adapters {
+  std::int64_t rank = 16;
+  bool mlp = false;  ///< on the MLP's matrices too
+};
+
+/// How tokens reach their experts.
+struct ExpertRouting {
+  double imbalance = 1.0;   ///< tokens of the most loaded rank over the mean, >= 1
+  double capacity = 0.0;    ///< of an expert, in units of the mean load; 0: dropless
+  int nodes_per_token = 0;  ///< node-limited routing; 0: any node
+  bool overlapped = false;  ///< exchange hidden behind another micro-batch's work
+  /// Each NVLink domain gets a token once, whatever the number of its experts there (DeepEP,
+  /// HybridEP); false: once an expert (NCCL's all-to-all).
+  bool deduplicated = false;
+  bool captured = false;  ///< expert layers replayed from CUDA graphs
+  /// The library that moves tokens between nodes; nothing: NCCL's all-to-all on the links, with
+  /// `deduplicated` copies.
+  std::optional<collective::ExpertBackend> backend;
+};
 
 /// One pretraining iteration to estimate.
 struct Job {
@@ -41,6 +97,14 @@ struct Job {
   std::string framework = "megatron-core";  ///< a constants set of kind "framework"
   std::uint32_t gpus = 0;                   ///< GPUs of the cluster that it uses; 0: all of them
   topology::PlacementSpec placement;
+  int shard_group = 0;  ///< ranks that divide the states (HSDP), whole groups; 0: all of them
+  Schedule schedule = Schedule::one_forward_one_backward;
+  ContextParallel context_parallel = ContextParallel::ring;
+  RecomputeModules modules;
+  ExpertRouting routing;
+  std::optional<Adapters> adapters;  ///< LoRA; nothing: all weights are trained
+  bool async_tp = false;             ///< TP communication split and overlapped with its GEMM
+  std::int64_t offload_layers = 0;   ///< of a stage, activations kept in host memory
 };
 
 /// Memory of the most loaded rank of one pipeline stage.
@@ -73,6 +137,7 @@ struct Iteration {
   Bytes hbm{};                      ///< what one GPU has
   bool fits = false;
   std::string does_not_fit;  ///< the binding stage and term; empty when it fits
+  std::string peak_moment;   ///< when in the step the fullest stage holds most
   std::vector<TierUse> tiers;
   double tokens_per_second = 0.0;
   double model_tflops_per_gpu = 0.0;  ///< 10^12 model FLOPs/s, causal attention counted half
@@ -83,9 +148,10 @@ struct Iteration {
 };
 
 /// Everything wrong with a job on a cluster, as the user can mend it: GPUs that do not match the
-/// layout, batches that do not divide (FP070, FP071), TP not dividing the heads (FP071), PP beyond
-/// the layers (FP072), what this release does not model and precisions that the GPU lacks (FP073),
-/// an unknown framework (FP030). Places are JSON pointers below "/workload".
+/// layout, batches that do not divide (FP070, FP071), TP not dividing the heads, EP not dividing
+/// experts or ranks (FP071), PP beyond the layers (FP072), what this release does not model and
+/// precisions that the GPU lacks (FP073), an unknown framework (FP030). Places are JSON pointers
+/// below "/workload".
 [[nodiscard]] Diagnostics check(const catalog::Catalog& catalog, const topology::Cluster& cluster,
                                 const Job& job);
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "flowplan/planner/compute_optimal.hpp"
+#include "flowplan/planner/plan.hpp"
+#include "flowplan/report/document.hpp"
+
+namespace flowplan::report {
+
+/// A search: the ranked table, the front of time against money, the best few estimated again, why
+/// the rest lost; what comes nearest when nothing meets the limits.
+[[nodiscard]] Document plan(const planner::Plan& plan);
+
+/// The whole plan as JSON: fixed key order, SI units in the key names, no timestamps; every cluster
+/// with its best layout. Ends with a newline.
+[[nodiscard]] std::string plan_json(const planner::Plan& plan);
+
+/// The ranked rows as CSV with a header row.
+[[nodiscard]] std::string plan_csv(const planner::Plan& plan);
+
+/// What each law says of a compute budget.
+[[nodiscard]] Document compute_optimal(Flops compute,
+                                       const std::vector<planner::OptimalModel>& models);
+[[nodiscard]] std::string compute_optimal_json(Flops compute,
+                                               const std::vector<planner::OptimalModel>& models);
+[[nodiscard]] std::string compute_optimal_csv(const std::vector<planner::OptimalModel>& models);
+
+}  // namespace flowplan::report

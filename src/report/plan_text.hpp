@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "flowplan/planner/plan.hpp"
+
+namespace flowplan::report {
+
+/// "64 x p5.48xlarge".
+[[nodiscard]] std::string plan_machines(const planner::PlanCluster& cluster);
+/// "tp8 pp4x2 cp1 dp16 ep8, mb 1, recompute full, fsdp, fp8": what is 1 or plain is left out.
+[[nodiscard]] std::string plan_layout(const training::Job& job);
+
+}  // namespace flowplan::report

@@ -1,0 +1,109 @@
+#include "training_keys.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace flowplan::scenario {
+
+namespace {
+
+using TrainingJson = nlohmann::ordered_json;
+
+template <class T>
+void take_key(std::optional<T>& target, const TrainingJson& json, const char* key) {
+  if (const auto found = json.find(key); found != json.end()) target = found->get<T>();
+}
+
+template <class T>
+void take_key(T& target, const TrainingJson& json, const char* key) {
+  target = json.value(key, target);
+}
+
+/// The value whose name a key gives; nothing when the key is left out.
+template <class Values>
+std::optional<typename Values::value_type> named(const Values& values, const TrainingJson& json,
+                                                 const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end()) return std::nullopt;
+  for (const auto value : values) {
+    if (training::name(value) == found->get<std::string>()) return value;
+  }
+  return std::nullopt;
+}
+
+training::RecomputeModules modules(const TrainingJson& list) {
+  training::RecomputeModules result;
+  const auto listed = [&](const char* name) {
+    for (const TrainingJson& one : list) {
+      if (one == name) return true;
+    }
+    return false;
+  };
+  result.core_attention = listed("core_attention");
+  result.mlp = listed("mlp");
+  result.experts = listed("experts");
+  result.expert_activation = listed("expert_activation");
+  result.norms = listed("norms");
+  result.latent_up = listed("latent_up");
+  return result;
+}
+
+training::ExpertRouting routing(const TrainingJson& json) {
+  training::ExpertRouting result;
+  take_key(result.imbalance, json, "imbalance");
+  take_key(result.capacity, json, "capacity");
+  take_key(result.nodes_per_token, json, "nodes_per_token");
+  take_key(result.overlapped, json, "overlapped");
+  take_key(result.deduplicated, json, "deduplicated");
+  take_key(result.captured, json, "cuda_graphs");
+  if (const auto found = json.find("backend"); found != json.end()) {
+    result.backend = collective::find_expert_backend(found->get<std::string>());
+  }
+  return result;
+}
+
+}  // namespace
+
+void read_training_keys(const TrainingJson& workload, PretrainingSection& section) {
+  using training::ContextParallel;
+  using training::Recompute;
+  using training::Schedule;
+  using training::Sharding;
+  section.recompute = named(
+      std::array{Recompute::none, Recompute::selective, Recompute::operators, Recompute::full},
+      workload, "recompute");
+  section.sharding = named(std::array{Sharding::none, Sharding::distributed_optimizer,
+                                      Sharding::zero2, Sharding::fsdp, Sharding::fsdp_no_reshard},
+                           workload, "sharding");
+  if (const auto list = workload.find("recompute_modules"); list != workload.end()) {
+    section.modules = modules(*list);
+  }
+  take_key(section.shard_group, workload, "shard_group");
+  take_key(section.offload_layers, workload, "offload_layers");
+  if (const auto lora = workload.find("lora"); lora != workload.end()) {
+    training::Adapters adapters;
+    take_key(adapters.rank, *lora, "rank");
+    take_key(adapters.mlp, *lora, "mlp");
+    section.adapters = adapters;
+  }
+  if (const auto found = workload.find("routing"); found != workload.end()) {
+    section.routing = routing(*found);
+  }
+  const auto layout = workload.find("parallelism");
+  if (layout == workload.end()) return;
+  take_key(section.ep, *layout, "ep");
+  take_key(section.etp, *layout, "etp");
+  take_key(section.uneven_stages, *layout, "uneven_stages");
+  take_key(section.async_tp, *layout, "async_tp");
+  section.schedule = named(
+      std::array{Schedule::one_forward_one_backward, Schedule::zero_bubble_1, Schedule::dual_pipe},
+      *layout, "schedule");
+  section.context_parallel = named(std::array{ContextParallel::ring, ContextParallel::all_gather,
+                                              ContextParallel::all_to_all, ContextParallel::hybrid},
+                                   *layout, "context_parallel");
+}
+
+}  // namespace flowplan::scenario

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "flowplan/base/assert.hpp"
+#include "layer.hpp"
+
+namespace flowplan::training {
+
+namespace {
+
+double count_of(std::int64_t n) {
+  return static_cast<double>(n);
+}
+
+std::int64_t divided(std::int64_t n, std::int64_t by) {
+  return std::max<std::int64_t>(1, n / by);
+}
+
+}  // namespace
+
+std::int64_t kv_heads_per_rank(const Job& job) {
+  return divided(job.model.kv_heads, job.layout.tp);
+}
+
+double routed_copies(const Job& job) {
+  if (!job.model.experts) return 0.0;
+  const auto k = count_of(job.model.experts->per_token);
+  const double load = job.routing.capacity > 0.0
+                          ? std::min(job.routing.capacity, job.routing.imbalance)
+                          : job.routing.imbalance;
+  return k * load;
+}
+
+Share share_of(const Job& job, LayerKind kind) {
+  const model::Transformer& m = job.model;
+  const Layout& l = job.layout;
+  Share s;
+  s.tokens = divided(job.micro_batch * job.seq_len, l.cp);
+  s.split_tokens = count_of(s.tokens) / (l.sequence_parallel ? l.tp : 1.0);
+  s.hidden = m.hidden;
+  s.heads = divided(m.heads, l.tp);
+  s.kv_heads = kv_heads_per_rank(job);
+  s.query_dim = s.value_dim = m.head_dim;
+  if (m.latent_attention) {
+    s.kv_heads = s.heads;
+    s.query_dim = m.latent_attention->nope_dim + m.latent_attention->rope_dim;
+    s.value_dim = m.latent_attention->value_dim;
+  }
+  if (kind == LayerKind::experts) {
+    FLOWPLAN_ASSERT(m.experts.has_value());
+    s.mlp = m.experts->shared > 0 ? divided(m.experts->shared * m.experts->ffn, l.tp) : 0;
+    s.expert_ffn = divided(m.experts->ffn, l.etp);
+    s.local_experts = divided(m.experts->count, l.ep);
+    s.routed_rows = count_of(s.tokens) / l.tp * l.etp * routed_copies(job);
+  } else {
+    s.mlp = divided(m.ffn, l.tp);
+  }
+  s.mlp_in = s.mlp * (m.gated_mlp ? 2 : 1);
+  return s;
+}
+
+Linears attention_linears(const Job& job, const Share& s) {
+  Linears linears;
+  if (!job.model.latent_attention) {
+    linears.add({s.hidden, s.qkv(), true});
+  } else {
+    const model::LatentAttention& latent = *job.model.latent_attention;
+    if (latent.q_rank > 0) {
+      linears.add({s.hidden, latent.q_rank});
+      linears.add({latent.q_rank, s.queries(), true});
+    } else {
+      linears.add({s.hidden, s.queries(), true});
+    }
+    linears.add({s.hidden, latent.kv_rank + latent.rope_dim});
+    linears.add({latent.kv_rank, s.heads * (latent.nope_dim + latent.value_dim), true});
+  }
+  linears.add({s.values(), s.hidden, true});
+  return linears;
+}
+
+Linears mlp_linears(const Job& job, const Share& s, LayerKind kind) {
+  Linears linears;
+  const bool adapted = job.adapters && job.adapters->mlp;
+  if (s.mlp > 0) {
+    linears.add({s.hidden, s.mlp_in, adapted});
+    linears.add({s.mlp, s.hidden, adapted});
+  }
+  if (kind == LayerKind::experts) {
+    Linear router{s.hidden, job.model.experts->count};
+    router.narrow = false;
+    linears.add(router);
+  }
+  return linears;
+}
+
+LayerParameters layer_parameters_per_rank(const Job& job, LayerKind kind) {
+  const Share s = share_of(job, kind);
+  LayerParameters p;
+  for (const Linears& linears : {attention_linears(job, s), mlp_linears(job, s, kind)}) {
+    for (std::size_t i = 0; i < linears.count; ++i)
+      p.common += count_of(linears.list[i].in) * count_of(linears.list[i].out);
+  }
+  const model::Transformer& m = job.model;
+  // Two norms; those of heads and latents are small, but counted.
+  p.common += 2.0 * count_of(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
+  if (m.qk_norm) p.common += 2.0 * count_of(m.head_dim);
+  if (m.latent_attention) {
+    p.common += count_of(m.latent_attention->q_rank + m.latent_attention->kv_rank);
+  }
+  if (kind == LayerKind::experts) {
+    const double matrices = m.gated_mlp ? 3.0 : 2.0;
+    p.experts = count_of(s.local_experts) * matrices * count_of(m.hidden) * count_of(s.expert_ffn);
+  }
+  return p;
+}
+
+double vocabulary_parameters_per_rank(const Job& job) {
+  return count_of(job.model.vocab) * count_of(job.model.hidden) / job.layout.tp;
+}
+
+double adapter_parameters_per_rank(const Job& job) {
+  if (!job.adapters) return 0.0;
+  const Share s = share_of(job, LayerKind::dense);
+  const auto rank = count_of(job.adapters->rank);
+  double sum = 0.0;
+  for (const Linears& linears :
+       {attention_linears(job, s), mlp_linears(job, s, LayerKind::dense)}) {
+    for (std::size_t i = 0; i < linears.count; ++i) {
+      const Linear& one = linears.list[i];
+      if (one.adapted) sum += rank * (count_of(one.in) + count_of(one.out));
+    }
+  }
+  return sum;
+}
+
+}  // namespace flowplan::training
