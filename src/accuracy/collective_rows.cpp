@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "collective_link_share.hpp"
 #include "collective_measured.hpp"
 #include "collective_system.hpp"
 #include "expert_parallel_rows.hpp"
@@ -191,6 +192,7 @@ Result<BytesPerSecond> line_of(const MeasuredCollective& row, collective::Transf
 struct Prediction {
   double time_us = 0.0, busbw = 0.0;
   Band band;
+  double link_share = 0.0;
 };
 
 Result<Prediction> predict_row(const MeasuredCollective& row, Operation operation,
@@ -213,7 +215,7 @@ Result<Prediction> predict_row(const MeasuredCollective& row, Operation operatio
   return Prediction{time_us,
                     request.size.value() / (time_us / per_us) / giga *
                         collective::bus_factor(operation, outcome->shape.ranks),
-                    outcome->band};
+                    outcome->band, busiest_link_share(**stack, **cluster, request, *outcome)};
 }
 
 /// A row of one link, or of an exchange without NCCL.
@@ -238,6 +240,9 @@ void predict_transfer_row(const MeasuredCollective& measured, collective::Transf
     return;
   }
   row.predicted = measured.time_us ? outcome->time.value() * per_us : outcome->rate.value() / giga;
+  const bool both_ways = transfer == collective::Transfer::gpu_copy_both_ways ||
+                         transfer == collective::Transfer::rdma_write_both_ways;
+  row.link_share = outcome->rate / *line / (both_ways ? 2.0 : 1.0);
 }
 
 Row row_of(const MeasuredCollective& measured, std::string id, const catalog::Catalog& catalog,
@@ -274,6 +279,7 @@ Row row_of(const MeasuredCollective& measured, std::string id, const catalog::Ca
   }
   row.predicted = measured.time_us ? prediction->time_us : prediction->busbw;
   row.band = prediction->band;
+  row.link_share = prediction->link_share;
   // A band of the time, turned round for a rate.
   if (!measured.time_us)
     std::tie(row.band->low, row.band->high) =

@@ -1,5 +1,6 @@
 #include "expert_parallel_rows.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -113,6 +114,13 @@ double printed_gbytes(const ExpertRow& row, Seconds time) {
   return bytes * sent / time.value() / bytes_per_gbyte;
 }
 
+/// A half-width of predicted over measured times as a band of what was measured, a time or a rate.
+Band band_of(double half_width, bool of_time) {
+  Band band{1.0 / (1.0 + half_width), 1.0 / (1.0 - half_width), 0.9, "expert parallel"};
+  if (!of_time) band.low = 1.0 - half_width, band.high = 1.0 + half_width;
+  return band;
+}
+
 }  // namespace
 
 bool is_expert_parallel(const CsvTable& table, std::size_t row) {
@@ -171,8 +179,14 @@ Row expert_parallel_row(const catalog::Catalog& catalog, const CsvTable& table, 
   const auto outcome =
       collective::expert_parallel(catalog, asked.backend, asked.mode, asked.group, asked.traffic);
   if (!outcome) return skip(outcome.error().front().message);
-  const Seconds time = asked.dispatch ? outcome->dispatch.time : outcome->combine.time;
-  row.predicted = time_us ? time.value() * us_per_second : printed_gbytes(asked, time);
+  const collective::ExpertStage& stage = asked.dispatch ? outcome->dispatch : outcome->combine;
+  row.predicted = time_us ? stage.time.value() * us_per_second : printed_gbytes(asked, stage.time);
+  const auto share = [&](Bytes bytes, BytesPerSecond line) {
+    return bytes > Bytes(0.0) ? bytes / stage.time / line : 0.0;
+  };
+  row.link_share =
+      std::max(share(stage.network, asked.group.nic), share(stage.nvlink, asked.group.nvlink));
+  row.band = band_of(outcome->band, time_us.has_value());
   return row;
 }
 

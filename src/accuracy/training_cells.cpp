@@ -30,31 +30,31 @@ constexpr std::array catalog_models{
 };
 
 bool is_gpt(const std::string& model) {
-  return has(model, "GPT");
+  return mentions(model, "GPT");
 }
 
 /// GPT, MPT and Nemotron models have a two-matrix MLP; all other dense models of these rows are
 /// gated.
 bool is_gated(const std::string& model) {
-  return !is_gpt(model) && !has(model, "Nemotron") && !has(model, "MPT");
+  return !is_gpt(model) && !mentions(model, "Nemotron") && !mentions(model, "MPT");
 }
 
 struct System {
   std::string_view gpu, source, instance;
 };
-constexpr std::array systems{System{"A100-40G", "mosaic", "a100-roce-40gb"},
-                             System{"A100-80G", "mosaic", "a100-roce-80gb"},
-                             System{"H100", "mosaic", "mosaic-h100"},
-                             System{"A100-80G", "foundation-model-stack", "ibm-a100"},
-                             System{"H100", "foundation-model-stack", "ibm-h100"},
-                             System{"H100 (500W, HBM2e)", "torchtitan", "torchtitan-h100"},
-                             System{"H100", "", "dgx-h100"},
-                             System{"H200", "", "hgx-h200"},
-                             System{"B200", "", "dgx-b200"},
-                             System{"B300", "", "dgx-b300"},
-                             System{"GB200", "", "gb200-nvl72"},
-                             System{"GB300", "", "gb300-nvl72"},
-                             System{"A100-80G", "", "dgx-a100"}};
+constexpr std::array training_systems{System{"A100-40G", "mosaic", "a100-roce-40gb"},
+                                      System{"A100-80G", "mosaic", "a100-roce-80gb"},
+                                      System{"H100", "mosaic", "mosaic-h100"},
+                                      System{"A100-80G", "foundation-model-stack", "ibm-a100"},
+                                      System{"H100", "foundation-model-stack", "ibm-h100"},
+                                      System{"H100 (500W, HBM2e)", "torchtitan", "torchtitan-h100"},
+                                      System{"H100", "", "dgx-h100"},
+                                      System{"H200", "", "hgx-h200"},
+                                      System{"B200", "", "dgx-b200"},
+                                      System{"B300", "", "dgx-b300"},
+                                      System{"GB200", "", "gb200-nvl72"},
+                                      System{"GB300", "", "gb300-nvl72"},
+                                      System{"A100-80G", "", "dgx-a100"}};
 
 }  // namespace
 
@@ -62,13 +62,13 @@ std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog
                                                  const Cells& row) {
   const std::string& name = row["model"];
   for (const Named& known : catalog_models) {
-    if (!has(name, known.part)) continue;
+    if (!mentions(name, known.part)) continue;
     const auto found = catalog.transformer(known.id);
     if (!found) return std::nullopt;
     model::Transformer m = **found;
     m.name = name;
     // Rows say whether prediction modules were trained; most leave them out.
-    if (!has(row["notes"], "1 MTP layer included")) m.mtp_layers = 0;
+    if (!mentions(row["notes"], "1 MTP layer included")) m.mtp_layers = 0;
     return m;
   }
   for (const char* size : {"layers", "hidden", "ffn", "heads"}) {
@@ -85,7 +85,7 @@ std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog
   constexpr std::int64_t gpt_vocabulary = 51200;  // GPT-2's, padded as Megatron does
   m.vocab = row.whole("vocab").value_or(gpt_vocabulary);
   m.gated_mlp = is_gated(name);
-  m.tied_embeddings = is_gpt(name) || has(name, "MPT");
+  m.tied_embeddings = is_gpt(name) || mentions(name, "MPT");
   if (const auto experts = row.whole("experts"); experts && *experts > 1) {
     model::Experts e;
     e.count = *experts;
@@ -97,36 +97,37 @@ std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog
 }
 
 std::string instance_of(const Cells& row) {
-  if (has(row["instance_or_cluster"], "p5.48xlarge")) return "p5.48xlarge";
-  if (has(row["system"], "vTrain")) return "a100-hdr";
-  if (has(row["system"], "Eos")) return "eos";
-  const auto system = std::find_if(systems.begin(), systems.end(), [&](const System& s) {
-    return s.gpu == row["gpu"] && has(row["source"], s.source);
-  });
-  return system == systems.end() ? std::string() : std::string(system->instance);
+  if (mentions(row["instance_or_cluster"], "p5.48xlarge")) return "p5.48xlarge";
+  if (mentions(row["system"], "vTrain")) return "a100-hdr";
+  if (mentions(row["system"], "Eos")) return "eos";
+  const auto system = std::find_if(
+      training_systems.begin(), training_systems.end(),
+      [&](const System& s) { return s.gpu == row["gpu"] && mentions(row["source"], s.source); });
+  return system == training_systems.end() ? std::string() : std::string(system->instance);
 }
 
 std::string framework_of(const Cells& row) {
   const std::string& framework = row["framework"];
   const std::string& source = row["source"];
-  if (has(framework, "Megatron-DeepSpeed")) return "megatron-deepspeed";
-  if (has(framework, "llm-foundry")) {
-    return has(row["precision"], "PURE") ? "composer-pure" : "composer";
+  if (mentions(framework, "Megatron-DeepSpeed")) return "megatron-deepspeed";
+  if (mentions(framework, "llm-foundry")) {
+    return mentions(row["precision"], "PURE") ? "composer-pure" : "composer";
   }
-  if (has(framework, "torchtitan")) {
-    if (has(row["precision"], "rowwise")) return "torchtitan-rowwise";
-    return has(framework, "eager") ? "torchtitan-eager" : "torchtitan";
+  if (mentions(framework, "torchtitan")) {
+    if (mentions(row["precision"], "rowwise")) return "torchtitan-rowwise";
+    return mentions(framework, "eager") ? "torchtitan-eager" : "torchtitan";
   }
-  if (has(source, "fms-fsdp")) return "fms-fsdp";
-  if (has(framework, "AutoModel")) return "automodel";
-  if (has(source, "awslabs")) return "megatron-bridge-eager";
-  if (has(source, "Megatron-Bridge")) {
-    const bool fsdp = has(row["notes"], "use_megatron_fsdp=True") || has(row["sharding"], "FSDP");
+  if (mentions(source, "fms-fsdp")) return "fms-fsdp";
+  if (mentions(framework, "AutoModel")) return "automodel";
+  if (mentions(source, "awslabs")) return "megatron-bridge-eager";
+  if (mentions(source, "Megatron-Bridge")) {
+    const bool fsdp =
+        mentions(row["notes"], "use_megatron_fsdp=True") || mentions(row["sharding"], "FSDP");
     return fsdp ? "megatron-fsdp" : "megatron-bridge";
   }
-  if (has(source, "NVIDIA/NeMo ")) return "nemo";
-  if (has(source, "Megatron-LM")) return "megatron-core";
-  if (has(source, "mlcommons")) return "mlperf";
+  if (mentions(source, "NVIDIA/NeMo ")) return "nemo";
+  if (mentions(source, "Megatron-LM")) return "megatron-core";
+  if (mentions(source, "mlcommons")) return "mlperf";
   return {};
 }
 

@@ -11,7 +11,7 @@
 
 namespace flowplan::accuracy {
 
-[[nodiscard]] inline bool has(std::string_view text, std::string_view part) {
+[[nodiscard]] inline bool mentions(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 

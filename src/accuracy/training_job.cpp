@@ -26,10 +26,10 @@ bool is_stated(const std::string& cell) {
 /// What no job of this release has, whatever else the row says; empty when there is nothing.
 std::string not_modelled(const Cells& row) {
   const std::string& metric = row["metric"];
-  if (has(metric, "rl_")) return "post-training step, not a training step";
+  if (mentions(metric, "rl_")) return "post-training step, not a training step";
   if (metric == "time_to_train") return "time to train includes evaluation and start-up";
   if (metric == "gpu_hours_total" || metric == "mfu") return "metric " + metric;
-  if (has(row["source"], "MegaScale")) {
+  if (mentions(row["source"], "MegaScale")) {
     return "another architecture (parallel transformer block, sliding window)";
   }
   return {};
@@ -40,31 +40,31 @@ std::optional<Precision> precision_of(const Cells& row, std::vector<std::string>
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (text == "FP16") return Precision::fp16;
-  if (text == "BF16" || has(text, "BF16 (MP") || text.starts_with("AMP_BF16")) {
+  if (text == "BF16" || mentions(text, "BF16 (MP") || text.starts_with("AMP_BF16")) {
     return Precision::bf16;
   }
-  if (has(text, "MXFP8")) return Precision::mxfp8;
-  if (has(text, "NVFP4")) {
-    if (!has(text, "FP8")) return Precision::nvfp4;
+  if (mentions(text, "MXFP8")) return Precision::mxfp8;
+  if (mentions(text, "NVFP4")) {
+    if (!mentions(text, "FP8")) return Precision::nvfp4;
     // The 8B rows of this label run at the speed of those that say NVFP4 (0.45 against 0.54 s),
     // LoRA rows at that of those that say FP8 (1.26 to 1.36 s; NVFP4 0.94 to 1.11 s).
     assumed.emplace_back("precision");
-    return has(row["model"], "LoRA") ? Precision::fp8 : Precision::nvfp4;
+    return mentions(row["model"], "LoRA") ? Precision::fp8 : Precision::nvfp4;
   }
-  if (has(text, "FP8")) return Precision::fp8;
+  if (mentions(text, "FP8")) return Precision::fp8;
   return std::nullopt;
 }
 
 /// "selective [mla_up_proj, mlp]": the modules in brackets.
 training::RecomputeModules modules_of(const std::string& text) {
   training::RecomputeModules modules;
-  if (!has(text, "[")) return modules;
-  modules.core_attention = has(text, "core_attn");
-  modules.latent_up = has(text, "mla_up_proj");
-  modules.norms = has(text, "layernorm");
-  modules.expert_activation = has(text, "moe_act");
-  modules.mlp = has(text, "mlp");
-  modules.experts = has(text, "moe,") || has(text, "moe]");
+  if (!mentions(text, "[")) return modules;
+  modules.core_attention = mentions(text, "core_attn");
+  modules.latent_up = mentions(text, "mla_up_proj");
+  modules.norms = mentions(text, "layernorm");
+  modules.expert_activation = mentions(text, "moe_act");
+  modules.mlp = mentions(text, "mlp");
+  modules.experts = mentions(text, "moe,") || mentions(text, "moe]");
   return modules;
 }
 
@@ -72,7 +72,8 @@ void read_recompute(const Cells& row, TrainingJob& result) {
   const std::string& text = row["recompute"];
   training::Job& job = result.job;
   if (text.starts_with("full")) job.recompute = Recompute::full;
-  const bool by_operators = has(text, "op") && has(text, "selective") && !has(text, "[");
+  const bool by_operators =
+      mentions(text, "op") && mentions(text, "selective") && !mentions(text, "[");
   if (by_operators || (text.starts_with("selective") && job.framework == "fms-fsdp")) {
     job.recompute = Recompute::operators;
   } else if (text.starts_with("selective")) {
@@ -90,22 +91,30 @@ int shard_ranks(const std::string& text) {
   return std::atoi(text.c_str() + digits + 1);
 }
 
+/// "cpu_offloading_num_layers=20": layers whose activations a recipe keeps in host memory.
+std::int64_t offloaded_layers(const std::string& notes) {
+  constexpr std::string_view key = "cpu_offloading_num_layers=";
+  const std::size_t at = notes.find(key);
+  if (at == std::string::npos) return 0;
+  return std::max(0, std::atoi(notes.c_str() + at + key.size()));
+}
+
 void read_sharding(const Cells& row, TrainingJob& result) {
   const std::string& text = row["sharding"];
   training::Job& job = result.job;
   constexpr int gpus_of_node = 8;
   if (text == "none") {
     job.sharding = Sharding::none;
-  } else if (has(text, "SHARD_GRAD_OP")) {
+  } else if (mentions(text, "SHARD_GRAD_OP")) {
     job.sharding = Sharding::fsdp_no_reshard;
-  } else if (has(text, "ZeRO-2")) {
+  } else if (mentions(text, "ZeRO-2")) {
     job.sharding = Sharding::zero2;
-  } else if (has(text, "FULL_SHARD") || has(text, "FSDP") || has(text, "HSDP") ||
+  } else if (mentions(text, "FULL_SHARD") || mentions(text, "FSDP") || mentions(text, "HSDP") ||
              job.framework == "megatron-fsdp") {
     job.sharding = Sharding::fsdp;
     const int replicas = job.layout.dp * job.layout.cp;
     const int stated = shard_ranks(text.substr(std::min(text.find("FSDP") + 5, text.size())));
-    if (has(text, "HSDP")) {
+    if (mentions(text, "HSDP")) {
       job.shard_group = std::gcd(replicas, gpus_of_node / std::gcd(gpus_of_node, job.layout.tp));
     } else if (stated > 0 && stated < replicas && replicas % stated == 0) {
       job.shard_group = stated;
@@ -127,14 +136,14 @@ void read_routing(const Cells& row, TrainingJob& result) {
     result.assumed.emplace_back("ep");
   }
   job.layout.uneven_stages = true;
-  job.routing.deduplicated = has(notes, "hybridep") || has(notes, "deepep") ||
-                             has(notes, "DeepEP") || has(framework, "DeepEP");
-  job.routing.overlapped = has(notes, "overlap_moe_expert_parallel_comm=True") ||
-                           has(notes, "EP overlap") || has(notes, "EP-comm overlap=on");
-  job.routing.captured = has(notes, "cuda graph") || has(notes, "cuda_graph");
-  if (has(notes, "DeepEP-UCCL")) job.routing.backend = collective::ExpertBackend::uccl;
-  if (has(notes, "DeepEP-NVSHMEM")) job.routing.backend = collective::ExpertBackend::nvshmem;
-  if (has(notes, "token drop")) job.routing.capacity = 1.0;
+  job.routing.deduplicated = mentions(notes, "hybridep") || mentions(notes, "deepep") ||
+                             mentions(notes, "DeepEP") || mentions(framework, "DeepEP");
+  job.routing.overlapped = mentions(notes, "overlap_moe_expert_parallel_comm=True") ||
+                           mentions(notes, "EP overlap") || mentions(notes, "EP-comm overlap=on");
+  job.routing.captured = mentions(notes, "cuda graph") || mentions(notes, "cuda_graph");
+  if (mentions(notes, "DeepEP-UCCL")) job.routing.backend = collective::ExpertBackend::uccl;
+  if (mentions(notes, "DeepEP-NVSHMEM")) job.routing.backend = collective::ExpertBackend::nvshmem;
+  if (mentions(notes, "token drop")) job.routing.capacity = 1.0;
 }
 
 /// Virtual stages, micro-batch and batch; what is not stated is assumed where its source's other
@@ -152,7 +161,7 @@ std::string read_layout(const Cells& row, TrainingJob& result) {
   // MLPerf's GPT-3 configurations all have six virtual stages, torchtitan's interleaved ones two.
   std::optional<std::int64_t> vp = row.whole("vp");
   if (row["vp"] == "interleaved") vp = 2;
-  if (!vp && job.framework == "mlperf" && has(row["model"], "GPT")) vp = 6;
+  if (!vp && job.framework == "mlperf" && mentions(row["model"], "GPT")) vp = 6;
   if (*pp > 1 && !vp) result.assumed.emplace_back("vp 1");
 
   training::Layout& l = job.layout;
@@ -165,7 +174,7 @@ std::string read_layout(const Cells& row, TrainingJob& result) {
   l.sequence_parallel = job.framework != "megatron-deepspeed" && *tp > 1;
   job.micro_batch = micro_batch.value_or(1);
   // Its rows give the batch of a data-parallel rank; a pipeline cuts it into as many as stages.
-  if (has(job.framework, "torchtitan") && *pp > 1) {
+  if (mentions(job.framework, "torchtitan") && *pp > 1) {
     job.micro_batch = std::max<std::int64_t>(1, job.micro_batch / *pp);
     l.uneven_stages = true;
   }
@@ -189,7 +198,7 @@ std::string short_source(const std::string& source) {
        {"awslabs/", "AWS"},
        {"mlcommons/training_results", "MLPerf"}}};
   for (const auto& [start, name] : names) {
-    if (has(source, start)) return std::string(name);
+    if (mentions(source, start)) return std::string(name);
   }
   return source.substr(0, source.find(' '));
 }
@@ -220,8 +229,9 @@ ReadJob read_training_job(const catalog::Catalog& catalog, const CsvTable& table
   read_recompute(row, out);
   read_sharding(row, out);
   read_routing(row, out);
-  out.job.async_tp = has(row["framework"], "asyncTP");
-  if (has(row["model"], "LoRA")) {
+  out.job.async_tp = mentions(row["framework"], "asyncTP");
+  out.job.offload_layers = offloaded_layers(row["notes"]);
+  if (mentions(row["model"], "LoRA")) {
     out.job.adapters = training::Adapters{};
     out.job.adapters->mlp = out.source == "AutoModel";  // its recipes adapt every linear layer
   }

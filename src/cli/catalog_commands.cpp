@@ -41,7 +41,7 @@ int show(const Arguments& arguments, Session& session) {
               0);
 }
 
-int compare(const Arguments& arguments, Session& session) {
+int compare_entries(const Arguments& arguments, Session& session) {
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
   const auto comparison =
@@ -90,7 +90,7 @@ Command catalog_compare_command() {
           {{"A", "The first entry.", 1, 1}, {"B", "The second one.", 1, 1}},
           {format_option(), output_option(), catalog_option()},
           {{"catalog compare p5.48xlarge p6-b200.48xlarge", "Two instance types"}},
-          compare};
+          compare_entries};
 }
 
 }  // namespace flowplan::cli

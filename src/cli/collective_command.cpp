@@ -226,8 +226,8 @@ Command collective_command() {
         "One size, protocol forced"},
        {"collective alltoall --instance p5.48xlarge --nodes 12500 -b 1G --degrade nic:gpu12=0.5",
         "100,000 GPUs, the NICs of one at half their rate"},
-       {"collective --instance p5.48xlarge --nodes 4 --groups tp8:all_reduce:64M --groups "
-        "dp8:all_gather:1G --background 0.2",
+       {"collective --instance p5.48xlarge --nodes 4 --groups "
+        "tp8:all_reduce:64M,dp8:all_gather:1G --background 0.2",
         "Tensor-parallel groups and data-parallel rails alone and together"},
        {"collective --compare all_reduce.log --instance p5.48xlarge -b 1G --min-ratio 0.9",
         "Acceptance: a log's large sizes against what the cluster should show"}},
@@ -261,7 +261,8 @@ Command collective_command() {
       {"groups",
        0,
        "SPEC",
-       "Run several at once, GROUPS:OP:SIZE each: tp8:all_reduce:64M (blocks of 8 ranks), "
+       "Run several at once, GROUPS:OP:SIZE each, separated by commas: tp8:all_reduce:64M (blocks "
+       "of 8 ranks), "
        "dp8:all_gather:1G (those at the same place of each block), ep16:alltoall:256M, "
        "all:OP:SIZE.",
        true,

@@ -1,8 +1,11 @@
 #include "collective_groups.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -41,6 +44,19 @@ Result<collective::Part> parse_part(std::string_view text, std::uint32_t gpus) {
   if (!groups) return fail(std::move(groups.error()));
   part.groups = std::move(*groups);
   return part;
+}
+
+/// All of --groups, each of which may name several separated by commas.
+std::vector<std::string> group_specs(const Arguments& arguments) {
+  std::vector<std::string> specs;
+  for (const std::string& text : arguments.values("groups")) {
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', begin), text.size());
+      specs.push_back(text.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+  }
+  return specs;
 }
 
 /// The cluster with a share of every NIC taken by others.
@@ -83,7 +99,7 @@ Result<report::CollectiveGroups> predict_groups(const Arguments& arguments,
   if (!placed) return fail(placed.error());
   if (!placed->condition.empty()) result.conditions.push_back(placed->condition);
   const auto& gpus = placed->placement.gpu;
-  for (const std::string& text : arguments.values("groups")) {
+  for (const std::string& text : group_specs(arguments)) {
     auto part = parse_part(text, static_cast<std::uint32_t>(gpus.size()));
     if (!part) return fail(part.error());
     // Groups are of ranks; ranks have the GPUs of their placement.

@@ -28,7 +28,9 @@ int explain(const Arguments& arguments, Session& session) {
   const auto answer = answer_from(arguments, session, *catalog, "explain");
   if (!answer) return refuse(session, answer.error());
   return emit(arguments, session,
-              renderings(session, [&] { return report::explanation(*answer, metric); }), 0);
+              renderings(session, [&] { return report::explanation(*answer, metric); },
+                         {{"json", [&] { return report::sizing_json(*answer); }}}),
+              0);
 }
 
 }  // namespace

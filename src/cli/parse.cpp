@@ -130,7 +130,11 @@ Result<Parsed> parse(const std::vector<std::string>& args) {
     handles.push_back(
         option.value.empty()
             ? app.add_flag(parser_names(option))
-            : app.add_option(parser_names(option), values[i])->type_size(1)->expected(1)->take_all());
+            : app.add_option(parser_names(option), values[i])
+                  ->type_size(1)
+                  ->expected(1)
+                  ->take_all()
+                  ->allow_extra_args(false));  // what follows the value is a positional
   }
   CLI::Option* help = app.add_flag("--help,-h");
   std::vector<std::string> positionals;

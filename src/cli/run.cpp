@@ -45,6 +45,8 @@ int dispatch(const std::vector<std::string>& args, Session& session) {
     return 0;
   }
   if (args[0] == "--version" || args[0] == "-V") return find_command("version")->run({}, session);
+  if (args.size() == 2 && (args[1] == "--help" || args[1] == "-h") && !find_command(args[0]))
+    return dispatch({"help", args[0]}, session);  // a group: "catalog"
   const auto parsed = parse(args);
   if (!parsed) return refuse(session, parsed.error());
   if (parsed->arguments.has("help")) {

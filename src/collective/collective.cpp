@@ -129,10 +129,29 @@ std::string unmeasured(const Outcome& out, const Stack& stack, Operation operati
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void note_calibration(Outcome& out, const Stack& stack, Operation operation) {
+/// Notes whatever nobody measured: the shape, or a choice that was forced and that NCCL would not
+/// make.
+void note_calibration(Outcome& out, const Stack& stack, Operation operation, bool forced) {
   const std::string what = unmeasured(out, stack, operation);
-  out.calibrated = what.empty();
-  if (!out.calibrated) out.note = fmt::format("{} was not measured for {}", name(operation), what);
+  out.calibrated = what.empty() && !forced;
+  if (!what.empty()) out.note = fmt::format("{} was not measured for {}", name(operation), what);
+  if (!forced) return;
+  out.note +=
+      fmt::format("{}forced {} {} with {} channels: not what NCCL would run, not measured",
+                  what.empty() ? "" : "; ", name(out.algorithm), name(out.protocol), out.channels);
+}
+
+/// Whether NCCL, left alone, would run something else. Inside a node also left alone with a ring:
+/// there are rows with NVLS switched off.
+bool forced_away(const Choice& forced, const Stack& stack, const Request& request,
+                 const Shape& shape, bool nvls) {
+  if (!request.algorithm && !request.protocol && !request.channels) return false;
+  Forced measured;
+  if (shape.nodes == 1 && forced.algorithm == Algorithm::ring) measured.algorithm = Algorithm::ring;
+  const Result<Choice> alone =
+      choose(stack, request.operation, shape, request.size, nvls, measured);
+  return !alone || alone->algorithm != forced.algorithm || alone->protocol != forced.protocol ||
+         alone->channels != forced.channels;
 }
 
 /// Which of the three sizes of a band holds.
@@ -239,7 +258,8 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   out.algbw = request.size / out.time;
   out.busbw = out.algbw * bus_factor(request.operation, entry.shape.ranks);
   name_limits(out, cluster, drained[slowest]);
-  note_calibration(out, stack, request.operation);
+  note_calibration(out, stack, request.operation,
+                   forced_away(entry.choice, stack, request, entry.shape, nvls));
   out.band = band_of(out, stack, request.operation, request.size);
   out.carried = wire_bytes(stack, classes, drained);
   return out;

@@ -218,8 +218,8 @@ std::optional<Seconds> KernelTable::gemm(std::string_view type, double m, double
   if (table == nullptr || kind == nullptr) return std::nullopt;
   double time = data_->matmul(table->law, *kind, m, n, k, 1.0, m) + micro * table->law[3];
   if (table->law.size() > 4) time += m * k * quantised_bytes / (data_->hbm * table->law[4]);
-  return Seconds(time *
-                 table->surface.factor(std::array{std::log2(m), std::log2(n), std::log2(k)}));
+  time *= table->surface.factor(std::array{std::log2(m), std::log2(n), std::log2(k)});
+  return Seconds(std::max(time, 2.0 * m * n * k / data_->peak_of(*kind)));
 }
 
 std::optional<Seconds> KernelTable::prefill(std::string_view type,

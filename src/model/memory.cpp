@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "flowplan/base/assert.hpp"
-
 #include "real.hpp"
 
 namespace flowplan::model {
@@ -53,7 +52,7 @@ TokenBytes token_bytes(const Transformer& m, std::int64_t seq_len, const Activat
     t.replicated = wide * h;
     return t;
   }
-  const double norm_inputs = 2.0 * wide * h, linear_inputs = 2.0 * input * h;
+  const double norm_inputs = real(m.norms_per_layer) * wide * h, linear_inputs = 2.0 * input * h;
   const double masks = s.dropout ? 2.0 * mask_byte * h : 0.0;
   t.replicated = norm_inputs + linear_inputs + masks;
   t.attention = attention_tokens(m, input);

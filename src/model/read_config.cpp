@@ -1,5 +1,6 @@
 #include "flowplan/model/read_config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -27,6 +28,10 @@ struct Family {
   bool norm_bias = false;
   bool qk_norm = false;
   bool sinks = false;
+  bool tied = false;
+  bool window_by_choice = false;  ///< a window counts only where `use_sliding_window` says so
+  double window_share = 1.0;      ///< of the layers, where no list of them is given
+  std::int64_t norms = 2;
 };
 
 Family family(std::string_view type) {
@@ -35,36 +40,76 @@ Family family(std::string_view type) {
   return f;
 }
 
-std::vector<Family> make_families() {
-  std::vector<Family> all;
-  for (const std::string_view type : {"llama", "llama4_text", "mistral", "mixtral", "deepseek_v2",
-                                      "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"}) {
-    all.push_back(family(type));
-  }
-  Family qwen2 = family("qwen2");
-  qwen2.qkv_bias = true;
-  all.push_back(qwen2);
-  for (const std::string_view type : {"qwen3", "qwen3_moe", "minimax_m2"}) {
+void add_qwen(std::vector<Family>& all) {
+  for (const std::string_view type : {"qwen2", "qwen2_moe"}) {
     Family f = family(type);
-    f.qk_norm = true;
+    f.qkv_bias = f.window_by_choice = true;
     all.push_back(f);
   }
-  Family gpt_oss = family("gpt_oss");
-  gpt_oss.qkv_bias = gpt_oss.output_bias = gpt_oss.mlp_bias = gpt_oss.sinks = true;
-  all.push_back(gpt_oss);
+  for (const std::string_view type : {"qwen3", "qwen3_moe"}) {
+    Family f = family(type);
+    f.qk_norm = f.window_by_choice = true;
+    all.push_back(f);
+  }
+}
+
+void add_gemma(std::vector<Family>& all) {
+  Family gemma = family("gemma");
+  gemma.tied = true;
+  all.push_back(gemma);
+  gemma.type = "gemma2";  // alternates window and full attention
+  gemma.norms = 4;
+  gemma.window_share = 0.5;
+  all.push_back(gemma);
+  gemma.type = "gemma3_text";  // sliding_window_pattern is 6 where the config leaves it out
+  gemma.qk_norm = true;
+  gemma.window_share = 5.0 / 6.0;
+  all.push_back(gemma);
+}
+
+/// Two-matrix MLPs.
+void add_ungated(std::vector<Family>& all) {
   Family gpt = family("megatron_gpt");
   gpt.gated = false;
   gpt.qkv_bias = gpt.output_bias = gpt.mlp_bias = gpt.learned_positions = gpt.norm_bias = true;
+  gpt.tied = true;
   all.push_back(gpt);
   gpt.type = "gpt2";
   all.push_back(gpt);
+  Family starcoder = gpt;
+  starcoder.type = "starcoder2";
+  starcoder.learned_positions = false;
+  all.push_back(starcoder);
   Family mpt = family("mpt");
   mpt.gated = false;
+  mpt.tied = true;
   all.push_back(mpt);
   Family nemotron = family("nemotron");
   nemotron.gated = false;
   nemotron.norm_bias = true;
   all.push_back(nemotron);
+}
+
+std::vector<Family> make_families() {
+  std::vector<Family> all;
+  for (const std::string_view type :
+       {"llama", "llama4_text", "mistral", "mixtral", "phi3", "deepseek_v2", "deepseek_v3",
+        "deepseek_v32", "kimi_k2", "glm_moe_dsa", "glm4_moe"}) {
+    all.push_back(family(type));
+  }
+  Family granite = family("granite");
+  granite.tied = true;
+  all.push_back(granite);
+  add_qwen(all);
+  add_gemma(all);
+  Family minimax = family("minimax_m2");
+  minimax.qk_norm = true;
+  all.push_back(minimax);
+  Family gpt_oss = family("gpt_oss");  // alternates window and full attention
+  gpt_oss.qkv_bias = gpt_oss.output_bias = gpt_oss.mlp_bias = gpt_oss.sinks = true;
+  gpt_oss.window_share = 0.5;
+  all.push_back(gpt_oss);
+  add_ungated(all);
   return all;
 }
 
@@ -184,12 +229,23 @@ void read_experts(Fields& in, Transformer& m, const std::string& type) {
                                           : in.need("intermediate_size");
   e.shared = in.count("n_shared_experts", 0, 0);
   if (in.has("shared_expert_intermediate_size")) {
-    e.shared = in.need("shared_expert_intermediate_size") / e.ffn;
+    const std::int64_t width = in.need("shared_expert_intermediate_size");
+    e.shared = width / e.ffn;
+    e.shared_gate = type == "qwen2_moe";
+    if (width % e.ffn != 0) {
+      in.refuse("shared_expert_intermediate_size",
+                fmt::format("a shared expert of width {} is not a multiple of the routed experts' "
+                            "width {}",
+                            width, e.ffn));
+    }
   }
   e.dense_layers = in.count("first_k_dense_replace", 0, 0);
   e.every =
       in.count(in.first({"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"}), 1);
   if (type == "llama4_text") m.ffn = in.count("intermediate_size_mlp", m.ffn);
+  if (in.has("mlp_only_layers") && !in.node().at("mlp_only_layers").empty()) {
+    in.refuse("mlp_only_layers", "single layers without experts are not modelled");
+  }
   if (e.per_token > e.count) {
     in.refuse(counter,
               fmt::format("{} experts a token are more than the {} experts", e.per_token, e.count));
@@ -236,12 +292,24 @@ double sliding_share(const Json& node) {
   return all > 0.0 ? sliding / all : -1.0;
 }
 
-void read_window(Fields& in, Transformer& m, const std::string& type) {
-  if (!in.has("sliding_window") || !in.flag("use_sliding_window", true)) return;
+/// Share of the layers with sliding attention as the config's other keys say; the family's habit
+/// without them.
+double usual_sliding_share(Fields& in, const Transformer& m, const Family& f) {
+  if (in.has("sliding_window_pattern")) {
+    return 1.0 - 1.0 / static_cast<double>(in.need("sliding_window_pattern"));
+  }
+  if (f.window_by_choice && in.has("max_window_layers")) {
+    const std::int64_t full = std::min(m.layers, in.need("max_window_layers", 0));
+    return static_cast<double>(m.layers - full) / static_cast<double>(m.layers);
+  }
+  return f.window_share;
+}
+
+void read_window(Fields& in, Transformer& m, const Family& f) {
+  if (!in.has("sliding_window") || !in.flag("use_sliding_window", !f.window_by_choice)) return;
   m.sliding_window = in.need("sliding_window");
   const double stated = sliding_share(in.node());
-  // gpt-oss alternates window and full attention; where its list is left out that still holds.
-  m.sliding_share = stated >= 0.0 ? stated : type == "gpt_oss" ? 0.5 : 1.0;
+  m.sliding_share = stated >= 0.0 ? stated : usual_sliding_share(in, m, f);
   if (m.sliding_share == 0.0) m.sliding_window = 0;
 }
 
@@ -250,37 +318,61 @@ void refuse_other_kinds(Fields& in, const std::string& type) {
     const char* key;
     const char* what;
   };
-  constexpr std::array<Mark, 6> marks{{
+  constexpr std::array<Mark, 9> marks{{
       {"mamba_num_heads", "has state-space (Mamba) layers"},
       {"ssm_state_size", "has state-space (Mamba) layers"},
       {"linear_num_key_heads", "has linear-attention layers"},
       {"encoder_layers", "has an encoder"},
       {"block_configs", "has layers of different shapes"},
       {"parallel_attn", "computes attention and MLP in parallel"},
+      {"use_parallel_residual", "computes attention and MLP in parallel"},
+      {"new_decoder_architecture", "computes attention and MLP in parallel"},
+      {"is_encoder_decoder", "has an encoder"},
   }};
   for (const Mark& mark : marks) {
-    if (!in.has(mark.key)) continue;
+    if (!in.has(mark.key) || in.node().at(mark.key) == false) continue;
     in.refuse(mark.key, fmt::format("model type `{}` {}", type, mark.what));
     return;
   }
+  constexpr std::array<std::string_view, 7> parallel{"falcon", "phi",     "gptj",   "gpt_neox",
+                                                     "cohere", "cohere2", "codegen"};
+  if (std::find(parallel.begin(), parallel.end(), type) != parallel.end()) {
+    in.refuse("model_type",
+              fmt::format("model type `{}` computes attention and MLP in parallel", type));
+  } else if (in.has("text_config")) {
+    in.refuse("text_config", fmt::format("model type `{}` takes more than text: save its "
+                                         "`text_config` as a config.json of its own",
+                                         type));
+  }
+}
+
+/// Positions as a slope on the scores (ALiBi), which takes no embedding.
+bool uses_alibi(const Json& node) {
+  const auto attention = node.find("attn_config");
+  return attention != node.end() && attention->is_object() && attention->contains("alibi") &&
+         attention->at("alibi") == true;
 }
 
 void apply(const Family& f, Fields& in, Transformer& m) {
   m.gated_mlp = f.gated;
   m.attention_bias = in.flag("attention_bias", f.qkv_bias) || f.qkv_bias;
-  m.output_bias = f.output_bias || (f.type != "qwen2" && in.flag("attention_bias", false));
+  const bool only_qkv = f.type == "qwen2" || f.type == "qwen2_moe" || f.type == "glm4_moe";
+  m.output_bias = f.output_bias || (!only_qkv && in.flag("attention_bias", false));
   m.mlp_bias = in.flag("mlp_bias", f.mlp_bias);
   m.learned_positions = in.flag("learned_pos_emb", f.learned_positions);
   m.norm_bias = f.norm_bias;
   if (f.type == "mpt") {
     const bool biased = !in.flag("no_bias", false);
     m.attention_bias = m.output_bias = m.mlp_bias = m.norm_bias = biased;
-    m.learned_positions = in.flag("learned_pos_emb", true);
+    m.learned_positions = in.flag("learned_pos_emb", true) && !uses_alibi(in.node());
   }
-  m.qk_norm = f.qk_norm;
+  if (f.type == "starcoder2") {
+    m.attention_bias = m.output_bias = m.mlp_bias = in.flag("use_bias", true);
+  }
+  m.norms_per_layer = f.norms;
+  m.qk_norm = f.type == "glm4_moe" ? in.flag("use_qk_norm", false) : f.qk_norm;
   m.attention_sinks = f.sinks;
-  const bool tied_by_habit = f.type == "gpt2" || f.type == "mpt" || f.type == "megatron_gpt";
-  m.tied_embeddings = in.flag("tie_word_embeddings", tied_by_habit);
+  m.tied_embeddings = in.flag("tie_word_embeddings", f.tied);
 }
 
 Transformer read_fields(Fields& in, const Family& f, std::string name) {
@@ -299,7 +391,7 @@ Transformer read_fields(Fields& in, const Family& f, std::string name) {
   read_experts(in, m, type);
   read_latent_attention(in, m);
   read_sparse_attention(in, m);
-  read_window(in, m, type);
+  read_window(in, m, f);
   m.mtp_layers = in.count("num_nextn_predict_layers", 0, 0);
   return m;
 }

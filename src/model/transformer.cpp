@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flowplan/base/assert.hpp"
-
 #include "real.hpp"
 
 namespace flowplan::model {
@@ -62,7 +61,7 @@ double mlp_vectors(const Transformer& m, std::int64_t width) {
 
 double layer_norms(const Transformer& m) {
   const double norm = real(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
-  double n = 2.0 * norm;
+  double n = real(m.norms_per_layer) * norm;
   if (m.qk_norm) n += 2.0 * real(m.head_dim);
   if (m.latent_attention) n += real(m.latent_attention->q_rank + m.latent_attention->kv_rank);
   if (m.sparse_attention) n += 2.0 * real(m.sparse_attention->head_dim);
@@ -116,7 +115,8 @@ Parameters count_parameters(const Transformer& m) {
   if (m.experts) {
     const Experts& e = *m.experts;
     const double expert = mlp_matrices(m, e.ffn) + mlp_vectors(m, e.ffn);
-    const double router = real(m.hidden * e.count) + (m.mlp_bias ? real(e.count) : 0.0);
+    const double gate = e.shared_gate ? real(m.hidden) : 0.0;
+    const double router = real(m.hidden * e.count) + (m.mlp_bias ? real(e.count) : 0.0) + gate;
     p.routed_experts = real(e.count) * expert;
     p.expert_mlp = p.routed_experts + real(e.shared) * expert + router;
     active_expert_mlp = real(e.per_token + e.shared) * expert + router;

@@ -89,7 +89,7 @@ void add_memory(const Plan& plan, const SearchMore& more, std::vector<std::strin
   said.push_back(
       fmt::format("the leanest layout needs {:.1f} GiB of the {:.1f} GiB of a GPU, on {}",
                   gib(leanest->leanest->result.memory),
-                  gib(leanest->instance->hbm_per_gpu()) * (1.0 - plan.limits.memory_headroom),
+                  gib(leanest->instance->hbm_per_gpu()) * (1.0 - *plan.limits.memory_headroom),
                   machines(*leanest)));
   const auto fits = first_larger(plan, leanest->instance, more,
                                  [](const PlanCluster& cluster) { return !cluster.rows.empty(); });

@@ -23,6 +23,7 @@ using scenario::Objective;
 
 constexpr const char* default_region = "us-east-1";
 constexpr int default_top = 10;
+constexpr double default_headroom = 0.05;
 constexpr std::size_t rechecked_rows = 3;
 constexpr double pessimistic_oversubscription = 2.0;
 
@@ -109,6 +110,9 @@ class Planner {
     if (grid && !scenario_.search.max_gpus) plan_.limits.max_gpus = default_max_gpus;
     note(grid && !scenario_.search.max_gpus, "search.max_gpus", fmt::format("{}", default_max_gpus),
          "more with `max_gpus`");
+    plan_.limits.memory_headroom = scenario_.search.memory_headroom.value_or(default_headroom);
+    note(!scenario_.search.memory_headroom, "search.memory_headroom",
+         fmt::format("{}", default_headroom), "room for what is not modelled, as `run` leaves it");
     plan_.limits.top = scenario_.search.top.value_or(default_top);
     per_cluster_ =
         scenario_.search.per_cluster.value_or(choices.size() == 1 ? *plan_.limits.top : 1);
@@ -228,7 +232,7 @@ class Planner {
     training::Job like = base_.job;
     like.gpus = gpus_of(*cluster);
     result.gpus = like.gpus;
-    LayoutGoal goal{keep, plan_.limits.memory_headroom, plan_.tokens};
+    LayoutGoal goal{keep, *plan_.limits.memory_headroom, plan_.tokens};
     auto found = search_layouts(catalog_, *cluster, like, space_on(*choice.instance), goal);
     if (!found) return fail(std::move(found.error()));
     result.counts = found->counts;

@@ -277,11 +277,14 @@ std::string collective_groups_json(const CollectiveGroups& groups) {
                      {"count", part.groups.size()},
                      {"ranks", o.alone.shape.ranks},
                      {"size_bytes", part.size.value()},
+                     {"algorithm", collective::name(o.alone.algorithm)},
+                     {"protocol", collective::name(o.alone.protocol)},
                      {"alone_time_s", o.alone.time.value()},
                      {"alone_busbw_bytes_per_s", o.alone.busbw.value()},
                      {"together_time_s", o.together.value()},
                      {"together_busbw_bytes_per_s", o.busbw_together.value()},
                      {"limit", o.alone.limit},
+                     {"calibrated", o.alone.calibrated},
                      {"note", o.alone.note}});
   }
   const Json json{{"format_version", result_format_version},

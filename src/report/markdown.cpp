@@ -8,7 +8,7 @@ namespace flowplan::report {
 
 namespace {
 
-constexpr double bar_cells = 20;
+constexpr double markdown_bar_cells = 20;
 
 std::string escaped(const std::string& text) {
   std::string result;
@@ -23,7 +23,7 @@ std::string cell_text(const Cell& cell) {
   std::string text;
   if (cell.share) {
     const double clamped = std::clamp(std::isfinite(*cell.share) ? *cell.share : 0.0, 0.0, 1.0);
-    for (long i = 0; i < std::lround(clamped * bar_cells); ++i)
+    for (long i = 0; i < std::lround(clamped * markdown_bar_cells); ++i)
       text += "█";
     return text;
   }

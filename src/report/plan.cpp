@@ -82,8 +82,8 @@ std::string limits_text(const Plan& plan) {
   if (limits.budget) parts.push_back(fmt::format("budget {}", usd(*limits.budget)));
   if (limits.min_gpus) parts.push_back(fmt::format("at least {} GPUs", grouped(*limits.min_gpus)));
   if (limits.max_gpus) parts.push_back(fmt::format("at most {} GPUs", grouped(*limits.max_gpus)));
-  if (limits.memory_headroom > 0.0) {
-    parts.push_back(fmt::format("{} of the memory free", percent(limits.memory_headroom)));
+  if (limits.memory_headroom.value_or(0.0) > 0.0) {
+    parts.push_back(fmt::format("{} of the memory free", percent(*limits.memory_headroom)));
   }
   if (limits.only_purchasable) parts.emplace_back("only what can be bought");
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
@@ -97,10 +97,10 @@ Section plan_summary(const Plan& plan) {
   if (plan.tokens) facts.emplace_back("tokens", short_count(*plan.tokens));
   facts.emplace_back("objective", goal(plan));
   facts.emplace_back("limits", limits_text(plan));
+  const auto searched = static_cast<std::int64_t>(plan.clusters.size());
   facts.emplace_back("searched",
-                     fmt::format("{} clusters, {} layouts",
-                                 grouped(static_cast<std::int64_t>(plan.clusters.size())),
-                                 grouped(plan.counts.raw)));
+                     fmt::format("{} {}, {} layouts", grouped(searched),
+                                 searched == 1 ? "cluster" : "clusters", grouped(plan.counts.raw)));
   if (plan.ranked.empty()) {
     facts.emplace_back("answer", "NONE meets the limits");
     for (const std::string& miss : plan.nearest_misses)
@@ -133,8 +133,8 @@ Section ranking(const Plan& plan) {
   section.title = "Ranked";
   Table table;
   table.columns = {{"#"},        {"cluster", false}, {"GPUs"}, {"layout", false},
-                   {"step (s)"}, {"tokens/s"},       {"MFU"},  {"memory free"},
-                   {"days"}};
+                   {"step (s)"}, {"tokens/s"},       {"MFU"},  {"memory free"}};
+  if (plan.tokens) table.columns.push_back({"days"});
   const std::set<std::string> purchases = purchases_of(plan);
   const std::string_view unit = plan.tokens ? "USD" : "USD/h";
   for (const std::string& purchase : purchases)
@@ -150,8 +150,8 @@ Section ranking(const Plan& plan) {
                             significant(row.step.value()),
                             significant(row.tokens_per_second),
                             percent(row.mfu),
-                            headroom(row),
-                            time_text(row)};
+                            headroom(row)};
+    if (plan.tokens) cells.emplace_back(time_text(row));
     for (const std::string& purchase : purchases)
       cells.emplace_back(cost_text(cost_of(row, purchase)));
     cells.emplace_back(buy_text(row));
@@ -211,7 +211,7 @@ Section again(const Plan& plan) {
     table.rows.push_back(
         {fmt::format("{}", i + 1), significant(one.iteration.step.value()),
          one.simulated ? significant(one.simulated->value()) : "-",
-         fmt::format("{:+.2f} %", 100.0 * one.difference),
+         one.simulated ? fmt::format("{:+.2f} %", 100.0 * one.difference) : "-",
          one.step_at_two_to_one ? significant(one.step_at_two_to_one->value()) : "-",
          shares.empty() ? std::string("-")
                         : fmt::format("{} ({})", shares[0].limit,
@@ -354,7 +354,7 @@ Document plan(const Plan& plan) {
   if (!plan.ranked.empty()) document.sections.push_back(ranking(plan));
   if (!plan.front.empty()) document.sections.push_back(front(plan));
   if (!plan.rechecked.empty()) document.sections.push_back(again(plan));
-  document.sections.push_back(losers(plan));
+  if (plan.counts.raw > 0) document.sections.push_back(losers(plan));
   document.sections.push_back(fates(plan));
   document.sections.push_back(plan_defaults(plan));
   return document;

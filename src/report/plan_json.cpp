@@ -112,7 +112,7 @@ Json limits_json(const Plan& plan) {
   if (limits.budget) json["budget_usd"] = limits.budget->value();
   if (limits.min_gpus) json["min_gpus"] = *limits.min_gpus;
   if (limits.max_gpus) json["max_gpus"] = *limits.max_gpus;
-  json["memory_headroom"] = limits.memory_headroom;
+  json["memory_headroom"] = limits.memory_headroom.value_or(0.0);
   json["only_purchasable"] = limits.only_purchasable;
   return json;
 }

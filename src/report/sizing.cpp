@@ -28,12 +28,26 @@ std::string machines(const Answer& answer) {
   return text;
 }
 
-std::string layout(const training::Layout& layout) {
-  std::string text = fmt::format("TP {} x PP {}", layout.tp, layout.pp);
-  if (layout.vp > 1) text += fmt::format(" (interleaved x {})", layout.vp);
-  if (layout.cp > 1) text += fmt::format(" x CP {}", layout.cp);
-  text += fmt::format(" x DP {}", layout.dp);
-  if (layout.tp > 1 && layout.sequence_parallel) text += ", sequence parallel";
+std::string layout(const training::Job& job) {
+  const training::Layout& degrees = job.layout;
+  std::string text = fmt::format("TP {} x PP {}", degrees.tp, degrees.pp);
+  if (degrees.vp > 1) text += fmt::format(" (interleaved x {})", degrees.vp);
+  if (degrees.cp > 1)
+    text += fmt::format(" x CP {} ({})", degrees.cp, training::name(job.context_parallel));
+  text += fmt::format(" x DP {}", degrees.dp);
+  if (job.model.experts) {
+    text += fmt::format(", experts: EP {}", degrees.ep);
+    if (degrees.etp > 1) text += fmt::format(" x ETP {}", degrees.etp);
+  }
+  if (degrees.tp > 1 && degrees.sequence_parallel) text += ", sequence parallel";
+  return text;
+}
+
+std::string states(const training::Job& job) {
+  std::string text(training::name(job.sharding));
+  if (job.shard_group > 0) text += fmt::format(" over groups of {}", job.shard_group);
+  if (job.layout.pp > 1) text += fmt::format(", schedule {}", training::name(job.schedule));
+  if (job.adapters) text += fmt::format(", LoRA of rank {}", job.adapters->rank);
   return text;
 }
 
@@ -94,7 +108,8 @@ Section summary(const Answer& answer) {
   facts.emplace_back(
       "model", fmt::format("{}, {} parameters", job.model.name, short_count(answer.parameters)));
   facts.emplace_back("cluster", machines(answer));
-  facts.emplace_back("layout", layout(job.layout));
+  facts.emplace_back("layout", layout(job));
+  facts.emplace_back("states", states(job));
   facts.emplace_back("batch",
                      fmt::format("{} sequences of {} tokens, micro-batch {}, {}, recompute {}",
                                  grouped(job.global_batch), grouped(job.seq_len), job.micro_batch,

@@ -54,8 +54,10 @@ Json workload(const Answer& answer) {
             {"sharding", scenario::name(job.sharding)},
             {"framework", job.framework}};
   json["parallelism"] =
-      Json{{"tp", layout.tp}, {"pp", layout.pp}, {"vp", layout.vp},
-           {"cp", layout.cp}, {"dp", layout.dp}, {"sequence_parallel", layout.sequence_parallel}};
+      Json{{"tp", layout.tp}, {"pp", layout.pp},  {"vp", layout.vp},
+           {"cp", layout.cp}, {"dp", layout.dp},  {"sequence_parallel", layout.sequence_parallel},
+           {"ep", layout.ep}, {"etp", layout.etp}};
+  json["schedule"] = training::name(job.schedule);
   if (answer.budget) json["tokens"] = answer.budget->tokens;
   return json;
 }

@@ -176,9 +176,25 @@ class Resolver {
       Diagnostics faults = training::check(catalog_, cluster_, job);
       return placed(std::move(faults), scenario_.document);
     }
-    const bool chosen = choose(candidates, job);
+    const bool chosen = choose(candidates, job) || choose_uneven(job);
     describe(job, chosen);
     return std::nullopt;
+  }
+
+  /// Among pipelines whose stages differ by a layer, for models whose layers do not divide into
+  /// enough even ones. Leaves `job` as it is and returns false when none of them fits either.
+  bool choose_uneven(Job& job) const {
+    if (work_.pp || work_.uneven_stages) return false;
+    Job uneven = job;
+    uneven.layout.uneven_stages = true;
+    std::vector<Job> candidates;
+    for (const auto& [tp, pp] : degrees()) {
+      if (work_.model.layers % pp == 0) continue;
+      if (auto candidate = with_layout(uneven, tp, pp)) candidates.push_back(std::move(*candidate));
+    }
+    if (candidates.empty() || !choose(candidates, uneven)) return false;
+    job = std::move(uneven);
+    return true;
   }
 
   [[nodiscard]] bool divides() const {
@@ -243,6 +259,8 @@ class Resolver {
     note(!work_.tp, "parallelism.tp", fmt::format("{}", job.layout.tp),
          smallest + ", TP before PP, TP inside an NVLink domain");
     note(!work_.pp, "parallelism.pp", fmt::format("{}", job.layout.pp), smallest);
+    note(job.layout.uneven_stages && !work_.uneven_stages, "parallelism.uneven_stages", "true",
+         "no pipeline of even stages fits");
     note(!work_.dp, "parallelism.dp", fmt::format("{}", job.layout.dp),
          "what the other degrees leave");
     note(!work_.ep && job.layout.ep > 1, "parallelism.ep", fmt::format("{}", job.layout.ep),

@@ -56,19 +56,22 @@ TokenBudget token_budget(double tokens, const training::Job& job, Seconds step) 
   return budget;
 }
 
-/// The scenario's purchase model, or on demand, or Capacity Blocks: the first that has a price.
+/// The scenario's purchase model, or on demand, or Capacity Blocks: the first that has a price and
+/// can be bought so, else the first that has a price.
 const PurchaseCost* headline(const std::vector<PurchaseCost>& costs,
                              const std::optional<std::string>& stated) {
   const std::vector<std::string> order =
       stated ? std::vector<std::string>{*stated}
              : std::vector<std::string>{"on_demand", "capacity_block"};
+  const PurchaseCost* first = nullptr;
   for (const std::string& purchase : order) {
-    const auto found = std::find_if(costs.begin(), costs.end(), [&](const PurchaseCost& cost) {
-      return cost.purchase == purchase;
-    });
-    if (found != costs.end()) return &*found;
+    for (const PurchaseCost& cost : costs) {
+      if (cost.purchase != purchase) continue;
+      if (cost.limits.empty()) return &cost;
+      if (first == nullptr) first = &cost;
+    }
   }
-  return nullptr;
+  return first;
 }
 
 void add_money(const catalog::Catalog& catalog, const Scenario& scenario, Answer& answer) {
@@ -174,6 +177,10 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
   estimate.defaulted = std::move(resolved->defaulted);
   estimate.band = answer.iteration.band;
   estimate.warnings = answer.iteration.warnings;
+  if (const auto& checkpoint = scenario.workload.checkpoint;
+      checkpoint && checkpoint->agreement == model::CheckpointCheck::Agreement::differs) {
+    estimate.warnings.push_back({"checkpoint_differs", checkpoint->explanation});
+  }
   if (answer.feasible()) {
     estimate.time = answer.iteration.time;
     auto cases = fabric_cases(catalog, *resolved, answer.iteration);

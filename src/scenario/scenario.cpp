@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -141,7 +142,7 @@ class Reader {
 
   PretrainingSection pretraining(const Json& json) {
     PretrainingSection section;
-    if (json.contains("model")) section.model = transformer(json["model"]);
+    if (json.contains("model")) section.model = transformer(json["model"], section.checkpoint);
     if (json.contains("tokens")) section.tokens = tokens(json["tokens"]);
     set(section.seq_len, json, "seq_len");
     set(section.global_batch, json, "global_batch");
@@ -200,17 +201,19 @@ class Reader {
     return id.rfind(prefix, 0) == 0 ? id.substr(prefix.size()) : id;
   }
 
-  model::Transformer transformer(const Json& json) {
+  model::Transformer transformer(const Json& json,
+                                 std::optional<model::CheckpointCheck>& checkpoint) {
     constexpr std::string_view pointer = "/workload/model";
     if (json.is_object()) return dimensions(json);
     const std::string name = json.get<std::string>();
     const bool is_path = name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0;
-    if (is_path) return config(name);
+    if (is_path) return config(name, checkpoint);
     const auto found = take(catalog_.transformer(name), pointer);
     return found ? **found : model::Transformer{};
   }
 
-  model::Transformer config(const std::string& name) {
+  model::Transformer config(const std::string& name,
+                            std::optional<model::CheckpointCheck>& checkpoint) {
     namespace fs = std::filesystem;
     const fs::path path = fs::path(document_.file()).parent_path() / name;
     auto text = JsonDocument::read(path.string());
@@ -221,9 +224,22 @@ class Reader {
     }
     const auto document = take(std::move(text), "/workload/model");
     if (!document) return {};
-    const auto read =
-        take(model::read_config(*document, path.stem().stem().string()), "/workload/model");
-    return read ? *read : model::Transformer{};
+    const auto read = take(model::read_config(*document, config_name(path)), "/workload/model");
+    if (!read) return {};
+    const fs::path index_path = path.parent_path() / model::checkpoint_index_name;
+    if (std::error_code ignored; fs::exists(index_path, ignored)) {
+      if (const auto index = take(JsonDocument::read(index_path.string()), "/workload/model")) {
+        checkpoint = take(model::check_checkpoint(*read, *document, *index), "/workload/model");
+      }
+    }
+    return *read;
+  }
+
+  /// "llama" for "llama.config.json", and the folder's name for a plain "config.json".
+  static std::string config_name(const std::filesystem::path& path) {
+    const std::string folder = path.parent_path().filename().string();
+    const bool plain = path.filename() == "config.json" && !folder.empty() && folder[0] != '.';
+    return plain ? folder : path.stem().stem().string();
   }
 
   model::Transformer dimensions(const Json& json) {

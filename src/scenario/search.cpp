@@ -46,7 +46,9 @@ class SearchReader {
     if (json.contains("max_gpus")) s.max_gpus = json["max_gpus"].get<int>();
     if (json.contains("budget_usd")) s.budget = budget(json["budget_usd"]);
     if (json.contains("deadline")) s.deadline = deadline(json["deadline"].get<std::string>());
-    s.memory_headroom = json.value("memory_headroom", 0.0);
+    if (json.contains("memory_headroom")) {
+      s.memory_headroom = json["memory_headroom"].get<double>();
+    }
     s.only_purchasable = json.value("only_purchasable", false);
     if (json.contains("top")) s.top = json["top"].get<int>();
     if (json.contains("per_cluster")) s.per_cluster = json["per_cluster"].get<int>();

@@ -41,7 +41,10 @@ std::vector<UsedFigure> figures(const catalog::Catalog& catalog, const Scenario&
     used.push_back({gpu.id + " NVLink, one direction", gpu.nvlink_gbytes_per_s.value, "GB/s",
                     gpu.nvlink_gbytes_per_s.source});
   }
-  if (const catalog::ModelEntry* entry = catalog.model_entry(answer.job.model.name)) {
+  if (const auto& checkpoint = scenario.workload.checkpoint) {
+    used.push_back({answer.job.model.name + " parameters", answer.parameters, "",
+                    Source{checkpoint->explanation, "checkpoint", ""}});
+  } else if (const catalog::ModelEntry* entry = catalog.model_entry(answer.job.model.name)) {
     used.push_back({entry->id + " parameters", answer.parameters, "", entry->source});
   }
   for (const PurchaseCost& cost : answer.costs) {

@@ -121,9 +121,14 @@ struct Moved {
   double forward = 0, backward = 0;  // bytes
 };
 
+/// Of a layer with two norms and two residuals the norms move half.
+double norms_alone(const Share& s) {
+  return real(s.norms) / 4.0;
+}
+
 Moved norms(const Framework::MemoryBound& f, const Share& s) {
-  return {f.hidden_forward * real(s.hidden) * s.split_tokens,
-          f.hidden_backward * real(s.hidden) * s.split_tokens};
+  const double elements = (0.5 + norms_alone(s)) * real(s.hidden) * s.split_tokens;
+  return {f.hidden_forward * elements, f.hidden_backward * elements};
 }
 
 /// The activation between the matrices of an MLP on `rows` rows of `width`.
@@ -216,7 +221,9 @@ Seconds recomputation(const Kernels& kernels, const Framework& framework, const 
   if (modules.experts || modules.expert_activation) {
     sum += moved(activation(f, gated, s.routed_rows, s.expert_ffn).forward);
   }
-  if (modules.norms) sum += moved(norms(f, s).forward / 2.0);  // the other half are residuals
+  if (modules.norms) {
+    sum += moved(norms(f, s).forward * norms_alone(s) / (0.5 + norms_alone(s)));
+  }
   if (modules.latent_up && job.model.latent_attention) {
     const model::LatentAttention& latent = *job.model.latent_attention;
     Linears up;

@@ -73,6 +73,7 @@ struct LayerParameters {
 
 /// Sizes of one rank's share of a layer, for one micro-batch.
 struct Share {
+  std::int64_t norms = 2;   ///< of a layer
   std::int64_t tokens = 0;  ///< of the micro-batch, on the ranks of a TP group together
   std::int64_t hidden = 0, heads = 0, kv_heads = 0;
   std::int64_t query_dim = 0, value_dim = 0;  ///< of a head

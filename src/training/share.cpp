@@ -37,6 +37,7 @@ Share share_of(const Job& job, LayerKind kind) {
   s.tokens = divided(job.micro_batch * job.seq_len, l.cp);
   s.split_tokens = count_of(s.tokens) / (l.sequence_parallel ? l.tp : 1.0);
   s.hidden = m.hidden;
+  s.norms = m.norms_per_layer;
   s.heads = divided(m.heads, l.tp);
   s.kv_heads = kv_heads_per_rank(job);
   s.query_dim = s.value_dim = m.head_dim;
@@ -100,8 +101,8 @@ LayerParameters layer_parameters_per_rank(const Job& job, LayerKind kind) {
       p.common += count_of(linears.list[i].in) * count_of(linears.list[i].out);
   }
   const model::Transformer& m = job.model;
-  // Two norms; those of heads and latents are small, but counted.
-  p.common += 2.0 * count_of(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
+  // The norms of heads and latents are small, but counted.
+  p.common += count_of(m.norms_per_layer * m.hidden) * (m.norm_bias ? 2.0 : 1.0);
   if (m.qk_norm) p.common += 2.0 * count_of(m.head_dim);
   if (m.latent_attention) {
     p.common += count_of(m.latent_attention->q_rank + m.latent_attention->kv_rank);

@@ -74,8 +74,7 @@ enum class Include { all, no_context };
 /// Times of a checked job. Failed predictions are in `communication.errors()`.
 [[nodiscard]] StepTimes step_times(const compute::Kernels& kernels, const Framework& framework,
                                    const Job& job, Communication& communication,
-                                   LayerCache* cache = nullptr,
-                                   Include include = Include::all);
+                                   LayerCache* cache = nullptr, Include include = Include::all);
 
 /// The step of a checked job as if nothing had to be communicated: never more than the step of
 /// `step_times`.

@@ -72,6 +72,31 @@ TEST_CASE("every public collective row of this release is predicted") {
   }
 }
 
+TEST_CASE("no row's prediction beats the links it goes over") {
+  double most = 0.0;
+  for (const Row& row : public_rows()) {
+    CAPTURE(row.id, row.metric);
+    REQUIRE(row.link_share);
+    CHECK(*row.link_share > 0.0);
+    CHECK(*row.link_share <= 1.0);
+    most = std::max(most, *row.link_share);
+  }
+  CHECK(most > 0.95);  // reached: 0.982
+}
+
+TEST_CASE("the share of a link that a prediction takes is bytes over time and line rate") {
+  // A ring over two P5 nodes moves 2 x 15/16 of 8 GiB over each node's 400 GB/s of NICs, LL128 and
+  // Simple alike a little more; NVLS tree S (g+1)/g = 9/8 of it over a port of 450 GB/s.
+  const Row ring = only_row(
+      "a,all_reduce,H100,p5.48xlarge,2,16,EFA,8589934592,46621,184,357,2.28.7,RING forced,s,");
+  REQUIRE(ring.predicted);
+  CHECK(*ring.link_share ==
+        Approx(2.0 * 15.0 / 16.0 * 8589934592.0 / 400e9 / (*ring.predicted * 1e-6)));
+  const Row tree =
+      only_row("a,all_reduce,H100,p5.48xlarge,2,16,EFA,8589934592,46621,184,357,2.28.7,,s,");
+  CHECK(*tree.link_share == Approx(9.0 / 8.0 * 8589934592.0 / 450e9 / (*tree.predicted * 1e-6)));
+}
+
 TEST_CASE("medians of the groups stay where they were reached") {
   // Reached: 0.8, 2.7, 3.8, 3.6 and 3.0 %.
   const std::string main = "P5 and P6 multi-node all_reduce and all_gather, ";

@@ -114,6 +114,9 @@ TEST_CASE("sharding, adapters, context parallelism and experts are read from a r
   cells.sharding = "distributed optimizer (ZeRO-1)";
   cells.notes = "use_megatron_fsdp=True";
   CHECK(value_of(predicted(cells), "framework") == "megatron-fsdp");
+  const double kept = *predicted(cells).predicted;
+  cells.notes += "; cpu_offloading_num_layers=40; use_megatron_fsdp=True";
+  CHECK(*predicted(cells).predicted < kept);  // its PCIe is slower than a layer of this size
   cells = {};
   cells.cp = "2";
   CHECK(*predicted(cells).predicted != plain);

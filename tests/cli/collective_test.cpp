@@ -1,4 +1,5 @@
 // `flowplan collective`: what-ifs, placement, all-to-all.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,113 @@ TEST_CASE("--no-fold gives the same") {
     CHECK(folded["results"][0]["time_s"].get<double>() ==
           Approx(listed["results"][0]["time_s"].get<double>()).epsilon(1e-9));
   }
+}
+
+TEST_CASE("--groups are separated by commas or repeated, each alone and together") {
+  const auto commas = outcome({"--nodes", "4", "--groups", "dp8:all_gather:1G,ep32:alltoall:256M"});
+  const auto repeated =
+      outcome({"--nodes", "4", "--groups", "dp8:all_gather:1G", "--groups", "ep32:alltoall:256M"});
+  CHECK(commas == repeated);
+  CHECK(commas["kind"] == "collective_groups");
+  REQUIRE(commas["parts"].size() == 2);
+  const auto& gather = commas["parts"][0];
+  CHECK(gather["groups"] == "dp8");
+  CHECK(gather["operation"] == "all_gather");
+  CHECK(gather["count"] == 8);  // one at each place of a node
+  CHECK(gather["ranks"] == 4);
+  CHECK(gather["size_bytes"] == 1024.0 * 1024.0 * 1024.0);
+  CHECK(gather["algorithm"] == "RING");
+  CHECK(gather["calibrated"] == false);  // one rank a node
+  CHECK(commas["parts"][1]["algorithm"] == "PXN");
+  for (const auto& part : commas["parts"]) {
+    const double alone = part["alone_time_s"], together = part["together_time_s"];
+    const double ranks = part["ranks"], bytes = part["size_bytes"];
+    CHECK(together > 1.05 * alone);  // both want the NICs
+    CHECK(part["together_busbw_bytes_per_s"].get<double>() ==
+          Approx(bytes / together * (ranks - 1.0) / ranks));
+  }
+  // No more time than one after the other, no less than the longer one.
+  const auto of = [&](int part, const char* key) {
+    return commas["parts"][static_cast<std::size_t>(part)][key].get<double>();
+  };
+  const double last = std::max(of(0, "together_time_s"), of(1, "together_time_s"));
+  CHECK(last <= of(0, "alone_time_s") + of(1, "alone_time_s"));
+}
+
+TEST_CASE("--background takes its share of every NIC from the groups") {
+  const auto parts = [](const char* share) {
+    return outcome({"--nodes", "4", "--groups", "dp8:all_reduce:8G,tp8:all_reduce:64M",
+                    "--background", share});
+  };
+  const auto idle = parts("0"), half = parts("0.5");
+  const auto ratio = [&](std::size_t part) {
+    return half["parts"][part]["alone_time_s"].get<double>() /
+           idle["parts"][part]["alone_time_s"].get<double>();
+  };
+  CHECK(ratio(0) == Approx(2.0).epsilon(0.02));  // all transfer, over NICs at half of their rate
+  CHECK(ratio(1) == 1.0);                        // stays on NVLink
+  CHECK(half["conditions"] == nlohmann::json{"50 % of every NIC taken by others"});
+}
+
+TEST_CASE("--groups and --background that mean nothing are refused") {
+  const auto refused = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"collective", "--instance", "p5.48xlarge", "--nodes", "4"});
+    return flowplan_run(more);
+  };
+  CHECK(refused({"--groups", "tp8:all_reduce"}).code == 2);
+  CHECK(refused({"--groups", "tp8:all_reduce:64M,"}).code == 2);
+  CHECK(contains(refused({"--groups", "tp8:all_redcue:64M"}).err, "FP062"));
+  CHECK(contains(refused({"--groups", "tp7:all_reduce:64M"}).err, "7 does not divide 32 GPUs"));
+  CHECK(refused({"--groups", "tp8:all_reduce:64M", "--background", "1"}).code == 2);
+  CHECK(contains(
+      flowplan_run({"collective", "all_reduce", "--instance", "p5.48xlarge", "--background", "0.5"})
+          .err,
+      "goes with --groups"));
+}
+
+TEST_CASE("--explain lists what could have run; NCCL takes what its model holds cheapest") {
+  const auto json = outcome({"all_reduce", "--nodes", "2", "-b", "1G", "--explain"});
+  const auto& result = json["results"][0];
+  const nlohmann::json* chosen = nullptr;
+  for (const auto& candidate : result["candidates"]) {
+    if (candidate["algorithm"] == result["algorithm"] &&
+        candidate["protocol"] == result["protocol"])
+      chosen = &candidate;
+  }
+  REQUIRE(chosen != nullptr);
+  CHECK((*chosen)["time_s"] == result["time_s"]);
+  CHECK(result["candidates"].size() == 7);  // ring and tree in three protocols, NVLS tree
+  for (const auto& candidate : result["candidates"])
+    CHECK(candidate["nccl_cost_s"] >= (*chosen)["nccl_cost_s"]);
+}
+
+TEST_CASE("what is forced and NCCL would not run is not called measured") {
+  const auto width = [](const nlohmann::json& result) {
+    return result["band"]["high"].get<double>() - result["band"]["low"].get<double>();
+  };
+  const std::vector<std::string> plain{"all_reduce", "--nodes", "4", "-b", "4G"};
+  const auto with = [&](const char* option, const char* value) {
+    std::vector<std::string> args = plain;
+    args.insert(args.end(), {option, value});
+    return outcome(args)["results"][0];
+  };
+  const auto free = outcome(plain)["results"][0];
+  CHECK(free["calibrated"] == true);
+  const auto same = with("--algorithm", "RING");
+  CHECK(same["calibrated"] == true);
+  CHECK(same["band"] == free["band"]);
+  for (const auto& other :
+       {with("--algorithm", "TREE"), with("--protocol", "LL"), with("--channels", "4")}) {
+    CHECK(other["calibrated"] == false);
+    CHECK(contains(other["note"], "forced"));
+    CHECK(width(other) > 2.0 * width(free));
+    CHECK(other["time_s"] > free["time_s"]);
+  }
+  // Of sixteen, eight carry half.
+  const auto all = with("--channels", "64");
+  CHECK(with("--channels", "8")["transfer_s"].get<double>() ==
+        Approx(2.0 * with("--channels", "16")["transfer_s"].get<double>()));
+  CHECK(all["transfer_s"] == free["transfer_s"]);  // more carry no more
 }
 
 TEST_CASE("--timing reports each phase beside the result") {

@@ -27,6 +27,23 @@ const std::string p5_scenario = "scenarios/pretrain-llama3-70b-p5.json";
 
 }  // namespace
 
+TEST_CASE("options may stand before what a command works on") {
+  const Ran after =
+      flowplan_run({"run", p5_scenario, "--tp", "4", "--set", "workload.micro_batch=1"});
+  REQUIRE(after.code == 0);
+  CHECK(flowplan_run({"run", "--tp", "4", "--set", "workload.micro_batch=1", p5_scenario}).out ==
+        after.out);
+  CHECK(flowplan_run({"collective", "--instance", "p5", "--nodes", "2", "all_reduce"}).code == 0);
+}
+
+TEST_CASE("a misspelt region is told with a suggestion, and a group has help") {
+  const Ran ran = flowplan_run({"run", p5_scenario, "--region", "us-esat-1"});
+  CHECK(ran.code == 3);
+  CHECK(contains(ran.err, "did you mean `us-east-1`?"));
+  CHECK(flowplan_run({"catalog", "--help"}).code == 0);
+  CHECK(flowplan_run({"explain", p5_scenario, "--format", "json"}).code == 0);
+}
+
 TEST_CASE("usage errors name the nearest valid name and exit with 2") {
   struct Case {
     std::vector<std::string> args;

@@ -200,6 +200,77 @@ TEST_CASE("a rack is one domain: no network in its collectives") {
   CHECK_FALSE(outcome_of(cluster, Operation::all_gather, gib(8)).calibrated);
 }
 
+TEST_CASE("two nodes reduce as fast as their NVLink switches, the network beside") {
+  // A port carries S (g+1)/g by the NVLS tree and S (n+1)/n by NVLS, the same 9/8 S; the NICs, with
+  // S over a node's 400 GB/s, have time to spare. Measured: 0.92 to 0.94 of one node's rate.
+  const Outcome one = outcome_of(cluster_of("p5", 1), Operation::all_reduce, gib(16));
+  const Outcome two = outcome_of(cluster_of("p5", 2), Operation::all_reduce, gib(16));
+  CHECK(one.algorithm == Algorithm::nvls);
+  CHECK(two.algorithm == Algorithm::nvls_tree);
+  CHECK_THAT(two.limit, Catch::StartsWith("nvlink"));
+  CHECK_THAT(two.next, Catch::StartsWith("efa"));
+  CHECK(two.algbw / one.algbw > 0.91);
+  CHECK(two.algbw / one.algbw < 0.95);
+}
+
+TEST_CASE("all-to-all across racks goes by rails: what leaves a rack decides") {
+  // A GPU sends (n - g)/n of S to other racks of g = 72: S/2 from two, 3/4 S from four.
+  const auto across = [](const char* rack, int count) {
+    return outcome_of(cluster_of(rack, count), Operation::all_to_all, gib(64));
+  };
+  const Outcome two = across("u-p6e-gb200x72", 2), four = across("u-p6e-gb200x72", 4);
+  CHECK(two.algorithm == Algorithm::pxn);
+  CHECK_THAT(two.limit, Catch::StartsWith("efa"));
+  CHECK(four.transfer / two.transfer == Approx(1.5));
+  // Four half racks have as many GPUs as two racks: 3/4 of S leaves instead of 1/2.
+  CHECK(across("u-p6e-gb200x36", 4).transfer / two.transfer == Approx(1.5));
+  // The first step is inside the rack: all to the other rack's rails, 71/72 of S/2 and of S/2 own.
+  const auto carried = [](const Outcome& outcome, topology::Tier tier) {
+    for (const auto& [at, bytes] : outcome.carried) {
+      if (at == tier) return bytes.value();
+    }
+    return 0.0;
+  };
+  // Every byte of NVLink is counted on the way out and on the way in.
+  CHECK(carried(two, topology::Tier::nvlink) ==
+        Approx(2.0 * 144.0 * gib(64).value() * 71.0 / 72.0));
+}
+
+TEST_CASE("a ring across racks is held by its ports, not by the racks' 72 rails") {
+  // V over a port at 900 GB/s line against V / 72 over a rail of 50 GB/s: a quarter of the time.
+  const Outcome racks = outcome_of(cluster_of("u-p6e-gb200x72", 2), Operation::all_gather, gib(16));
+  CHECK(racks.algorithm == Algorithm::ring);
+  CHECK_THAT(racks.limit, Catch::StartsWith("nvlink"));
+  // With 4 GPUs of each rack there are 4 rails: V / 4 over 50 GB/s is longer than V over a port.
+  Group few;
+  for (const std::uint32_t first : {0u, 72u}) {
+    for (std::uint32_t i = 0; i < 4; ++i)
+      few.push_back(GpuId{first + i});
+  }
+  const Outcome four_rails = outcome_of(cluster_of("u-p6e-gb200x72", 2),
+                                        request_of(Operation::all_gather, gib(16), {few}));
+  CHECK_THAT(four_rails.limit, Catch::StartsWith("efa"));
+}
+
+TEST_CASE(
+    "a forced choice has the band of what was carried over, a ring in place of NVLS its own") {
+  const topology::Cluster cluster = cluster_of("p5", 4);
+  const auto width = [](const Outcome& outcome) { return outcome.band.high - outcome.band.low; };
+  Request request = request_of(Operation::all_reduce, gib(4), {contiguous_group(32)});
+  const Outcome free = outcome_of(cluster, request);
+  CHECK(free.calibrated);
+  request.algorithm = free.algorithm;
+  request.protocol = free.protocol;
+  CHECK(outcome_of(cluster, request).calibrated);
+  request.channels = free.channels / 2;
+  const Outcome fewer = outcome_of(cluster, request);
+  CHECK_FALSE(fewer.calibrated);
+  CHECK_THAT(fewer.note, Catch::Contains("forced"));
+  CHECK(width(fewer) > 2.0 * width(free));
+  CHECK(
+      outcome_of(cluster_of("hgx-h200", 1), forced_ring(gib(8), {contiguous_group(8)})).calibrated);
+}
+
 TEST_CASE("requests that mean nothing are refused") {
   const topology::Cluster cluster = cluster_of("p5", 2);
   const auto code = [&](const Request& request) {

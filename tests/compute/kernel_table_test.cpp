@@ -1,8 +1,11 @@
 #include "flowplan/compute/kernel_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -60,6 +63,40 @@ TEST_CASE("products never beat the dense peak and cost more for more rows") {
   }
   const double flops = 2.0 * 65536 * 8192 * 8192;
   CHECK(flops / table.product("bf16", {65536, 8192, 8192})->time.value() <= 2250e12);
+}
+
+TEST_CASE("no measured type is above its GPU's dense peak in 10,000 random shapes") {
+  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
+  REQUIRE(catalog);
+  const std::array<std::pair<const char*, model::Precision>, 3> types{
+      {{"bf16", model::Precision::bf16},
+       {"fp8", model::Precision::fp8},
+       {"nvfp4", model::Precision::nvfp4}}};
+  std::mt19937 random(23);
+  std::uniform_real_distribution<double> octave(0.0, 17.0);
+  const auto size = [&] { return static_cast<std::int64_t>(std::exp2(octave(random))); };
+  int timed = 0;
+  for (const catalog::Gpu& gpu : catalog->gpus()) {
+    const auto table = KernelTable::on(*catalog, gpu);
+    REQUIRE(table);
+    if (!table->gemm("bf16", 64, 64, 64)) continue;
+    int above = 0;
+    for (int i = 0; i < 10000; ++i) {
+      const auto& [type, precision] = types[static_cast<std::size_t>(i) % types.size()];
+      const GemmShape shape{size(), size(), size()};
+      const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
+                 k = static_cast<double>(shape.k);
+      const auto alone = table->gemm(type, m, n, k);
+      if (!alone) continue;
+      const double least = 2.0 * m * n * k / (gpu.dense_tflops.at(precision).value * 1e12);
+      const Seconds in_step = table->product(type, shape)->time;
+      above += std::min(*alone, in_step).value() < least * (1.0 - 1e-12) ? 1 : 0;
+      ++timed;
+    }
+    INFO(gpu.id);
+    CHECK(above == 0);
+  }
+  CHECK(timed > 10000);
 }
 
 TEST_CASE("dynamic FP8 pays for the quantise kernel") {

@@ -1,5 +1,6 @@
 #include "flowplan/compute/kernels.hpp"
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -56,6 +57,7 @@ TEST_CASE("large GEMMs reach what was measured") {
 }
 
 TEST_CASE("no GEMM is above the dense peak of its GPU, whatever the shape and precision") {
+  constexpr int shapes = 10000;  // on every GPU
   std::mt19937 random(11);
   std::uniform_int_distribution<std::int64_t> size(64, 30000);
   for (const catalog::Gpu& gpu : the_catalog().gpus()) {
@@ -63,14 +65,16 @@ TEST_CASE("no GEMM is above the dense peak of its GPU, whatever the shape and pr
     for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::nvfp4}) {
       if (!kernels.supports(precision)) continue;
       const double peak = kernels.peak(precision).value();
-      for (int i = 0; i < 20; ++i) {
+      const double factor = std::min(1.0, kernels.in_step(precision).gemm);
+      int above = 0;
+      for (int i = 0; i < shapes; ++i) {
         const GemmShape shape{size(random), size(random), size(random)};
         const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                              static_cast<double>(shape.k);
-        const double factor = kernels.in_step(precision).gemm;
-        CHECK(flops / kernels.gemm(shape, precision).time.value() <= peak);
-        CHECK(flops / (kernels.gemm(shape, precision).time.value() * factor) <= peak);
+        above += flops / (kernels.gemm(shape, precision).time.value() * factor) > peak ? 1 : 0;
       }
+      INFO(gpu.id);
+      CHECK(above == 0);
     }
   }
 }

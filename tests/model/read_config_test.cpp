@@ -94,6 +94,98 @@ TEST_CASE("dimensions that contradict each other are refused") {
   CHECK_FALSE(read(llama + R"(, "num_local_experts": 4, "num_experts_per_tok": 5})").has_value());
 }
 
+TEST_CASE("families count to the parameters of their published checkpoints") {
+  struct Published {
+    const char* config;
+    double parameters;
+  };
+  // Counts as the model cards' safetensors metadata state them, vision towers left out.
+  const Published all[] = {
+      {R"({"model_type": "gemma", "num_hidden_layers": 28, "hidden_size": 3072,
+           "intermediate_size": 24576, "num_attention_heads": 16, "num_key_value_heads": 16,
+           "head_dim": 256, "vocab_size": 256000})",
+       8537680896.0},
+      {R"({"model_type": "gemma2", "num_hidden_layers": 42, "hidden_size": 3584,
+           "intermediate_size": 14336, "num_attention_heads": 16, "num_key_value_heads": 8,
+           "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096})",
+       9241705984.0},
+      {R"({"model_type": "gemma3_text", "num_hidden_layers": 26, "hidden_size": 1152,
+           "intermediate_size": 6912, "num_attention_heads": 4, "num_key_value_heads": 1,
+           "head_dim": 256, "vocab_size": 262144, "sliding_window": 512,
+           "sliding_window_pattern": 6})",
+       999885952.0},
+      {R"({"model_type": "phi3", "num_hidden_layers": 32, "hidden_size": 3072,
+           "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 32,
+           "vocab_size": 32064, "sliding_window": 2047})",
+       3821079552.0},
+      {R"({"model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048,
+           "intermediate_size": 5632, "num_attention_heads": 16, "num_key_value_heads": 16,
+           "vocab_size": 151936, "num_experts": 60, "num_experts_per_tok": 4,
+           "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632})",
+       14315784192.0},
+      {R"({"model_type": "deepseek_v2", "num_hidden_layers": 27, "hidden_size": 2048,
+           "intermediate_size": 10944, "num_attention_heads": 16, "num_key_value_heads": 16,
+           "vocab_size": 102400, "n_routed_experts": 64, "n_shared_experts": 2,
+           "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "first_k_dense_replace": 1,
+           "q_lora_rank": null, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+           "qk_rope_head_dim": 64, "v_head_dim": 128})",
+       15706484224.0},
+      {R"({"model_type": "starcoder2", "num_hidden_layers": 40, "hidden_size": 6144,
+           "intermediate_size": 24576, "num_attention_heads": 48, "num_key_value_heads": 4,
+           "vocab_size": 49152, "sliding_window": 4096, "tie_word_embeddings": false})",
+       15957889024.0},
+      {R"({"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+           "expansion_ratio": 4, "vocab_size": 50432, "max_seq_len": 2048, "no_bias": true,
+           "attn_config": {"alibi": true}})",
+       6649286656.0},
+  };
+  for (const Published& published : all) {
+    const auto m = read(published.config);
+    INFO(published.config);
+    REQUIRE(m.has_value());
+    CHECK(count_parameters(*m).total == published.parameters);
+  }
+}
+
+TEST_CASE("a window counts for the layers that have it") {
+  const std::string gemma =
+      R"(, "num_hidden_layers": 12, "hidden_size": 64, "intermediate_size": 64,
+         "num_attention_heads": 4, "vocab_size": 100, "sliding_window": 16)";
+  const auto share = [&](const char* type, const char* more) {
+    return read(std::string(R"({"model_type": ")") + type + "\"" + gemma + more + "}")
+        ->sliding_share;
+  };
+  CHECK(share("gemma2", "") == 0.5);
+  CHECK(share("gemma3_text", "") == Approx(5.0 / 6.0));
+  CHECK(share("gemma3_text", R"(, "sliding_window_pattern": 4)") == 0.75);
+  CHECK(share("mistral", "") == 1.0);
+  CHECK(share("qwen3", "") == 0.0);
+  CHECK(share("qwen3", R"(, "use_sliding_window": true, "max_window_layers": 9)") == 0.25);
+}
+
+TEST_CASE("what is computed differently is refused by the key that says so") {
+  const auto refusal = [](const std::string& text) {
+    const auto m = read(text);
+    REQUIRE_FALSE(m.has_value());
+    CHECK(m.error()[0].code == Code::unsupported_feature);
+    return m.error()[0].place.pointer;
+  };
+  CHECK(refusal(R"({"model_type": "falcon", "parallel_attn": true})") == "/parallel_attn");
+  CHECK(refusal(R"({"model_type": "falcon", "new_decoder_architecture": true})") ==
+        "/new_decoder_architecture");
+  CHECK(refusal(R"({"model_type": "phi"})") == "/model_type");
+  CHECK(refusal(R"({"model_type": "gpt_neox", "use_parallel_residual": true})") ==
+        "/use_parallel_residual");
+  CHECK(refusal(R"({"model_type": "gemma3", "text_config": {}})") == "/text_config");
+  CHECK(refusal(R"({"model_type": "t5", "is_encoder_decoder": true})") == "/is_encoder_decoder");
+  const std::string moe = R"(, "num_experts": 4, "num_experts_per_tok": 2,
+                             "moe_intermediate_size": 32)";
+  CHECK(refusal(llama + moe + R"(, "mlp_only_layers": [0]})") == "/mlp_only_layers");
+  CHECK(refusal(llama + moe + R"(, "shared_expert_intermediate_size": 48})") ==
+        "/shared_expert_intermediate_size");
+  CHECK(read(llama + moe + R"(, "mlp_only_layers": [], "is_encoder_decoder": false})"));
+}
+
 TEST_CASE("other architectures are refused with the reason") {
   const auto mamba = read(R"({"model_type": "nemotron_h", "num_hidden_layers": 52,
                               "mamba_num_heads": 64})");

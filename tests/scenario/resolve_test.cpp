@@ -77,6 +77,22 @@ TEST_CASE("a default layout uses all GPUs, fits, and is the smallest that does")
   }
 }
 
+TEST_CASE("stages become uneven where no pipeline of even ones fits") {
+  // 61 layers are prime, and 63 = 3 x 3 x 7 does not go into a power of two.
+  const auto deepseek = must_resolve(R"({"cluster": {"instance": "p5.48xlarge", "nodes": 256},
+    "workload": {"kind": "pretraining", "model": "deepseek-v3"}})");
+  CHECK(deepseek.job.layout.uneven_stages);
+  CHECK(deepseek.job.layout.pp > 1);
+  CHECK(training::memory(real_catalog(), deepseek.cluster, deepseek.job)->fits);
+  CHECK(defaults(deepseek)["workload.parallelism.uneven_stages"] == "true");
+
+  const auto llama = must_resolve(llama_on_p5(64));
+  CHECK_FALSE(llama.job.layout.uneven_stages);
+  CHECK(defaults(llama).count("workload.parallelism.uneven_stages") == 0);
+  const auto stated = resolve_faults(llama_on_p5(64, R"(, "parallelism": {"tp": 8, "pp": 32})"));
+  CHECK(stated[0].code == Code::not_divisible);  // what is stated is not made uneven
+}
+
 TEST_CASE("the default batch is about 4 Mi tokens in whole micro-batches") {
   // 2^22 tokens / 8192 = 512 sequences; 4 is not far from any multiple of dp here.
   const auto job = must_resolve(llama_on_p5(64, R"(, "parallelism": {"tp": 8, "pp": 4})")).job;

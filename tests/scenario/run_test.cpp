@@ -1,5 +1,6 @@
 #include "flowplan/scenario/run.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "catalog_for_tests.hpp"
@@ -115,6 +116,32 @@ TEST_CASE("an answer says what it was made with") {
     CHECK(!figure.source.text.empty());
     CHECK(std::isfinite(figure.value));
   }
+}
+
+TEST_CASE("a checkpoint of another size is warned of, one of the model's only mentioned") {
+  auto scenario = must_read(llama(""));
+  const auto run_with = [&](model::CheckpointCheck::Agreement agreement) {
+    scenario.workload.checkpoint.emplace();
+    scenario.workload.checkpoint->agreement = agreement;
+    scenario.workload.checkpoint->explanation = "what the index holds";
+    return scenario::run(real_catalog(), scenario, "test").value().estimate;
+  };
+  const auto warned = [](const Estimate& estimate) {
+    return std::any_of(estimate.warnings.begin(), estimate.warnings.end(),
+                       [](const Warning& w) { return w.id == "checkpoint_differs"; });
+  };
+  const auto mentioned = [](const Estimate& estimate) {
+    const auto& figures = estimate.provenance.figures;
+    return std::any_of(figures.begin(), figures.end(), [](const UsedFigure& figure) {
+      return figure.source.text == "what the index holds";
+    });
+  };
+  const Estimate other = run_with(model::CheckpointCheck::Agreement::differs);
+  CHECK(warned(other));
+  CHECK(mentioned(other));
+  const Estimate same = run_with(model::CheckpointCheck::Agreement::equal);
+  CHECK_FALSE(warned(same));
+  CHECK(mentioned(same));
 }
 
 TEST_CASE("the scenario's hash changes with its content, not with its name of file") {

@@ -102,6 +102,42 @@ TEST_CASE("a path is read as a Hugging Face config, relative to the scenario") {
   fs::remove_all(folder);
 }
 
+TEST_CASE("an index beside the config is held against it, and a bad one refused at its place") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "flowplan_scenario_index_test" / "tiny";
+  fs::create_directories(folder);
+  std::ofstream(folder / "config.json")
+      << R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64,
+             "intermediate_size": 256, "num_attention_heads": 4, "vocab_size": 100,
+             "torch_dtype": "bfloat16"})";
+  std::ofstream(folder / "scenario.json") << R"({"cluster": {"instance": "p5", "count": 1},
+             "workload": {"kind": "pretraining", "model": "config.json"}})";
+  const auto schema =
+      JsonDocument::read(FLOWPLAN_SOURCE_DIR "/catalogs/schema/scenario.schema.json");
+  const auto read_with = [&](const std::string& index) {
+    std::ofstream(folder / "model.safetensors.index.json") << index;
+    const auto document = JsonDocument::read((folder / "scenario.json").string());
+    return scenario::read(real_catalog(), document.value(), schema.value());
+  };
+  // Two matrices of 100 x 64; two layers of 4 x 64 x 64 + 3 x 64 x 256 + 2 x 64; a norm: 144,192.
+  const auto equal = read_with(R"({"metadata": {"total_size": 288384}, "weight_map": {}})");
+  REQUIRE(equal);
+  CHECK(equal->workload.model.name == "tiny");
+  REQUIRE(equal->workload.checkpoint);
+  CHECK(equal->workload.checkpoint->agreement == model::CheckpointCheck::Agreement::equal);
+
+  const auto bad = read_with(R"({"metadata": {"total_size": "much"}, "weight_map": {}})");
+  REQUIRE_FALSE(bad);
+  REQUIRE(bad.error().size() == 1);
+  CHECK(bad.error()[0].code == Code::wrong_type);
+  CHECK(bad.error()[0].place.pointer == "/metadata/total_size");
+  CHECK_THAT(bad.error()[0].place.file, Catch::EndsWith("model.safetensors.index.json"));
+  const auto cut = read_with("{");
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error()[0].code == Code::json_syntax);
+  fs::remove_all(folder.parent_path());
+}
+
 TEST_CASE("a config that is not there is refused at the model") {
   const auto faults = faults_of(R"({"cluster": {"instance": "p5", "count": 1},
     "workload": {"kind": "pretraining", "model": "nowhere/config.json"}})");

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <vector>
 
@@ -90,6 +92,36 @@ TEST_CASE("more network bandwidth never slows any kind of parallelism") {
   }
 }
 
+TEST_CASE("more memory or NVLink bandwidth never slows any kind of parallelism") {
+  namespace fs = std::filesystem;
+  const topology::Cluster base = cluster_of("p5.48xlarge", 8);
+  for (const char* figure : {R"("hbm_gbytes_per_s": [5025, "test"])",
+                             R"("nvlink_gbytes_per_s_per_direction": [900, "test"])"}) {
+    const fs::path overlay = fs::temp_directory_path() / "flowplan_parallelism_test.json";
+    std::ofstream(overlay) << R"({"sources": {"test": "half as much again, or twice as much"},
+      "gpus": [{"id": "H100-SXM-80GB", "figures": {)"
+                           << figure << "}}]}";
+    const auto faster = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs", {overlay.string()});
+    fs::remove(overlay);
+    if (!faster) FAIL(render(faster.error()));
+    topology::ClusterSpec spec;
+    spec.instance = *faster->instance("p5.48xlarge");
+    spec.count = 8;
+    const auto cluster = topology::Cluster::build(*faster, spec);
+    REQUIRE(cluster);
+    bool any_faster = false;
+    for (const Job& job : random_jobs(25, 64)) {
+      INFO(figure << " tp " << job.layout.tp << " pp " << job.layout.pp << " cp " << job.layout.cp);
+      const auto after = estimate(*faster, *cluster, job);
+      REQUIRE(after);
+      const Seconds before = estimated(base, job).step;
+      CHECK(after->step.value() <= before.value() * (1.0 + 1e-12));
+      any_faster = any_faster || after->step < before;
+    }
+    CHECK(any_faster);
+  }
+}
+
 TEST_CASE("recurrence and simulation agree within 1 % on 200 random layouts") {
   const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
   for (const Job& job : random_jobs(200, 64)) {
@@ -140,6 +172,44 @@ TEST_CASE("FSDP needs less memory than ZeRO-2, that less than ZeRO-1, that less 
   CHECK(zero2 < zero1);
   CHECK(fsdp < kept);
   CHECK(fsdp < zero2);
+}
+
+TEST_CASE("sharding more never needs more memory, whatever the layout") {
+  const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
+  for (Job job : random_jobs(40, 64)) {
+    const auto states = [&](Sharding sharding) {
+      job.sharding = sharding;
+      const auto use = memory(the_catalog(), cluster, job);
+      REQUIRE(use);
+      std::vector<double> all;
+      for (const StageMemory& stage : use->stages)
+        all.push_back((stage.weights + stage.gradients + stage.optimizer).value());
+      return all;
+    };
+    const std::vector<double> none = states(Sharding::none),
+                              zero1 = states(Sharding::distributed_optimizer),
+                              zero2 = states(Sharding::zero2), fsdp = states(Sharding::fsdp);
+    INFO("tp " << job.layout.tp << " pp " << job.layout.pp << " cp " << job.layout.cp << " dp "
+               << job.layout.dp << " ep " << job.layout.ep);
+    for (std::size_t i = 0; i < none.size(); ++i) {
+      CHECK(zero1[i] <= none[i]);
+      CHECK(zero2[i] <= zero1[i]);
+      // In a pipeline the weights stay gathered for all its micro-batches, beside the shard.
+      if (job.layout.pp == 1) CHECK(fsdp[i] <= zero2[i]);
+    }
+  }
+}
+
+TEST_CASE("recomputation never lowers computation, whatever the layout and mode") {
+  const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
+  for (Job job : random_jobs(25, 64)) {
+    job.recompute = Recompute::none;
+    const double none = part(estimated(cluster, job), "step.compute");
+    for (const Recompute mode : {Recompute::selective, Recompute::operators, Recompute::full}) {
+      job.recompute = mode;
+      CHECK(part(estimated(cluster, job), "step.compute") >= none * (1.0 - 1e-12));
+    }
+  }
 }
 
 TEST_CASE("resharding costs a second gather of every layer") {

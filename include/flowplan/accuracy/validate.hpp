@@ -23,6 +23,9 @@ struct Row {
       by;  ///< ("source", ...), ("gpu", ...), ("group", ...), ("origin", "ec2" | "reference")
   /// Of the prediction, where its model states one.
   std::optional<Band> band = std::nullopt;
+  /// Largest share of a link's line rate that the prediction takes, where its model says what links
+  /// carry; more than 1 would beat physics.
+  std::optional<double> link_share = std::nullopt;
 
   /// Absolute percentage error; must be predicted.
   [[nodiscard]] double ape() const;

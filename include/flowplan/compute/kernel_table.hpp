@@ -48,6 +48,7 @@ class KernelTable {
 
   /// (m x k) times (k x n). Types: "bf16", "fp8" (dynamic, the quantise kernel included),
   /// "fp8_static", "fp8_block", "nvfp4", "int8_wo", "int4_wo" (weight only), "sq" (SmoothQuant).
+  /// Never above the type's dense peak.
   [[nodiscard]] std::optional<Seconds> gemm(std::string_view type, double m, double n,
                                             double k) const;
   /// The same without the quantise kernel of dynamic types, `shape.groups` products at once, and

@@ -18,6 +18,7 @@ struct Experts {
   std::int64_t shared = 0;        ///< shared experts, in units of the expert width
   std::int64_t dense_layers = 0;  ///< leading layers with a dense MLP instead
   std::int64_t every = 1;         ///< after those, one layer in so many has experts
+  bool shared_gate = false;       ///< a learned scalar gate before the shared experts
 };
 
 /// Multi-head latent attention (DeepSeek-V2/V3).
@@ -46,16 +47,17 @@ struct Transformer {
   std::int64_t context = 0;  ///< longest position; 0 when unknown
   bool gated_mlp = true;     ///< SwiGLU: three matrices; false: two
   bool tied_embeddings = false;
-  bool attention_bias = false;      ///< on the q, k and v projections
-  bool output_bias = false;         ///< on the attention output projection
-  bool mlp_bias = false;            ///< on the MLP matrices and the router
-  bool learned_positions = false;   ///< a position embedding of `context` rows
-  bool norm_bias = false;           ///< LayerNorm with bias instead of RMSNorm
-  bool qk_norm = false;             ///< a norm over each query and key head
-  bool attention_sinks = false;     ///< one learned logit a head
-  std::int64_t mtp_layers = 0;      ///< multi-token prediction
-  std::int64_t sliding_window = 0;  ///< 0: none
-  double sliding_share = 0.0;       ///< share of the layers that use the window, 0..1
+  bool attention_bias = false;       ///< on the q, k and v projections
+  bool output_bias = false;          ///< on the attention output projection
+  bool mlp_bias = false;             ///< on the MLP matrices and the router
+  bool learned_positions = false;    ///< a position embedding of `context` rows
+  bool norm_bias = false;            ///< LayerNorm with bias instead of RMSNorm
+  std::int64_t norms_per_layer = 2;  ///< over the hidden width; 4 with norms after the blocks too
+  bool qk_norm = false;              ///< a norm over each query and key head
+  bool attention_sinks = false;      ///< one learned logit a head
+  std::int64_t mtp_layers = 0;       ///< multi-token prediction
+  std::int64_t sliding_window = 0;   ///< 0: none
+  double sliding_share = 0.0;        ///< share of the layers that use the window, 0..1
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent_attention;
   std::optional<SparseAttention> sparse_attention;

@@ -8,6 +8,7 @@
 #include "flowplan/base/json_document.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/model/checkpoint_index.hpp"
 #include "flowplan/model/precision.hpp"
 #include "flowplan/model/transformer.hpp"
 #include "flowplan/scenario/search.hpp"
@@ -29,6 +30,8 @@ struct ClusterSection {
 /// `workload` of kind "pretraining".
 struct PretrainingSection {
   model::Transformer model;
+  /// What a safetensors index beside the model's config.json says; empty without one.
+  std::optional<model::CheckpointCheck> checkpoint;
   std::optional<double> tokens;  ///< budget of the run
   std::optional<std::int64_t> seq_len, global_batch, micro_batch;
   std::optional<model::Precision> precision;
@@ -82,7 +85,8 @@ enum class ReadFor { run, search };
 /// Reads a scenario: first against `schema` (catalogs/schema/scenario.schema.json), then what a
 /// schema cannot say: names (FP030, FP031), quantities (FP040), `count` against `nodes` (FP060),
 /// checks (FP080, FP081),
-/// the search (FP024, FP030, FP040). All faults at once, with their places. `catalog` outlives the scenario.
+/// the search (FP024, FP030, FP040). All faults at once, with their places. `catalog` outlives the
+/// scenario.
 [[nodiscard]] Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
                                     const JsonDocument& schema, ReadFor purpose = ReadFor::run);
 

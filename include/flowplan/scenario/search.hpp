@@ -39,10 +39,10 @@ struct SearchSection {
   std::optional<int> min_gpus, max_gpus;
   std::optional<Usd> budget;
   std::optional<Seconds> deadline;
-  double memory_headroom = 0.0;    ///< share of a GPU's memory that stays free, 0..1
-  bool only_purchasable = false;   ///< what cannot be bought is out, not only flagged
-  std::optional<int> top;          ///< rows of the ranked table
-  std::optional<int> per_cluster;  ///< at most so many layouts of one cluster among them
+  std::optional<double> memory_headroom;  ///< share of a GPU's memory that stays free, 0..1
+  bool only_purchasable = false;          ///< what cannot be bought is out, not only flagged
+  std::optional<int> top;                 ///< rows of the ranked table
+  std::optional<int> per_cluster;         ///< at most so many layouts of one cluster among them
   LayoutSpace space;
 };
 
