@@ -1,6 +1,7 @@
 #include "flowplan/accuracy/compare_log.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -22,10 +23,18 @@ constexpr double ratio_tolerance = 0.025;
 /// A forced choice explains the curve when it is this much nearer to it than the expected one.
 constexpr double explains_within = 0.07;
 
-double median_of(std::vector<double> values, double otherwise) {
-  if (values.empty()) return otherwise;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
+/// Of two in the middle the lower: a summary must not hide a shortfall.
+std::optional<double> median_ratio(std::vector<double> ratios) {
+  if (ratios.empty()) return std::nullopt;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+/// Of two in the middle the higher. There must be some.
+double median_miss(std::vector<double> misses) {
+  const auto middle = misses.begin() + static_cast<std::ptrdiff_t>(misses.size() / 2);
+  std::nth_element(misses.begin(), middle, misses.end());
   return *middle;
 }
 
@@ -77,7 +86,7 @@ std::optional<std::string> other_choice(const Suspect& suspect) {
             std::log(outcome->time.value() / microseconds(line->measured.time_us).value())));
       }
       if (misses.size() != large.size() || !differs) continue;
-      const double miss = median_of(misses, 1.0);
+      const double miss = median_miss(misses);
       if (miss >= best_miss) continue;
       best_miss = miss;
       best = fmt::format("{}/{}", name(algorithm), name(protocol));
@@ -104,7 +113,7 @@ Nics nics_of(const topology::Cluster& cluster) {
 }
 
 std::optional<std::string> missing_nics(const Suspect& suspect) {
-  const double ratio = suspect.comparison.large_ratio;
+  const double ratio = suspect.comparison.large_ratio.value_or(1.0);
   const Nics nics = nics_of(suspect.cluster);
   const auto& log = suspect.log;
   if (log.nics && nics.of_node > 0 && *log.nics < nics.of_node) {
@@ -175,7 +184,7 @@ std::vector<std::string> causes_at_large_sizes(const catalog::Catalog& catalog,
   }
   constexpr double staged_through_host = 0.6;
   if (network && !log.sockets && !log.gpu_direct &&
-      suspect.comparison.large_ratio < staged_through_host) {
+      suspect.comparison.large_ratio.value_or(1.0) < staged_through_host) {
     causes.push_back(
         "no GPUDirect, or PCIe-bound: such a large shortfall is that of traffic through "
         "host memory; NCCL_DEBUG=INFO shows GDRDMA where it works");
@@ -189,10 +198,72 @@ std::vector<std::string> causes_at_large_sizes(const catalog::Catalog& catalog,
   return causes;
 }
 
+bool same_choice(const Outcome& a, const Outcome& b) {
+  return a.algorithm == b.algorithm && a.protocol == b.protocol;
+}
+
+/// Whether a neighbouring size is expected to choose otherwise, and that choice takes as long as
+/// was measured here.
+bool next_to_switch(const Suspect& suspect, std::size_t at, double tell_below) {
+  const auto& lines = suspect.comparison.lines;
+  const ComparedLine& line = lines[at];
+  for (const std::size_t other : {at - 1, at + 1}) {  // before the first: wraps, out of range
+    if (other >= lines.size() || same_choice(line.expected, lines[other].expected)) continue;
+    Request request = suspect.request;
+    request.size = Bytes(line.measured.size_bytes);
+    request.algorithm = lines[other].expected.algorithm;
+    request.protocol = lines[other].expected.protocol;
+    const auto outcome = collective::predict(suspect.stack, suspect.cluster, request);
+    if (outcome && outcome->time / microseconds(line.measured.time_us) >= tell_below) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> causes_at_single_sizes(const Suspect& suspect, double tell_below) {
+  const auto& lines = suspect.comparison.lines;
+  bool switches = false;
+  std::string alone;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].ratio >= tell_below) continue;
+    if (next_to_switch(suspect, i, tell_below)) {
+      switches = true;
+    } else {
+      alone += fmt::format("{}{:.0f} bytes ({:.3f})", alone.empty() ? "" : ", ",
+                           lines[i].measured.size_bytes, lines[i].ratio);
+    }
+  }
+  std::vector<std::string> causes;
+  if (!alone.empty()) {
+    causes.push_back("short while most sizes are well, and no switch of algorithm explains it: " +
+                     alone + "; another job or a fault during the run? Repeat these sizes");
+  }
+  if (switches) {
+    causes.emplace_back(
+        "single sizes only: next to a switch of algorithm or protocol, which another version of "
+        "NCCL or of its tuner puts elsewhere");
+  }
+  return causes;
+}
+
+std::optional<std::string> faster_than_expected(const LogComparison& comparison) {
+  std::size_t faster = 0;
+  const ComparedLine* most = nullptr;
+  for (const ComparedLine& line : comparison.lines) {
+    if (!line.faster) continue;
+    ++faster;
+    if (most == nullptr || line.ratio > most->ratio) most = &line;
+  }
+  if (most == nullptr) return std::nullopt;
+  return fmt::format(
+      "faster than expected at {} of {} sizes (most at {:.0f} bytes: {:.3f}): is this the "
+      "cluster? Check --instance, --nodes and --profile",
+      faster, comparison.lines.size(), most->measured.size_bytes, most->ratio);
+}
+
 void find_causes(const catalog::Catalog& catalog, const Suspect& suspect, double tell_below,
                  LogComparison& comparison) {
-  const bool large = comparison.large_ratio < tell_below;
-  const bool small = comparison.small_ratio < tell_below;
+  const bool large = comparison.large_ratio.value_or(1.0) < tell_below;
+  const bool small = comparison.small_ratio.value_or(1.0) < tell_below;
   if (large) comparison.causes = causes_at_large_sizes(catalog, suspect);
   if (small && !large) {
     comparison.causes.push_back(
@@ -200,10 +271,61 @@ void find_causes(const catalog::Catalog& catalog, const Suspect& suspect, double
         "skew between ranks; the links are well");
   }
   if (!large && !small && comparison.least_ratio < tell_below) {
-    comparison.causes.push_back(
-        "single sizes only: next to a switch of algorithm or protocol, which another version of "
-        "NCCL or of its tuner puts elsewhere");
+    comparison.causes = causes_at_single_sizes(suspect, tell_below);
   }
+  if (auto faster = faster_than_expected(comparison)) {
+    comparison.causes.push_back(std::move(*faster));
+  }
+}
+
+/// "NVIDIA A100-SXM4-80GB": NVIDIA, A100, SXM4, 80GB; in capitals.
+std::vector<std::string> name_parts(std::string_view name) {
+  std::vector<std::string> parts(1);
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      parts.back() += static_cast<char>(std::toupper(letter));
+    } else if (!parts.back().empty()) {
+      parts.emplace_back();
+    }
+  }
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+/// Whether the driver's name of a GPU can be that of the catalog's entry: the model and, where the
+/// name has one, the capacity.
+bool may_be_gpu(std::string_view driver_name, const catalog::Gpu& gpu) {
+  const auto said = name_parts(driver_name);
+  const auto id = name_parts(gpu.id);
+  if (id.empty() || std::find(said.begin(), said.end(), id.front()) == said.end()) return false;
+  return std::all_of(said.begin(), said.end(), [&](const std::string& part) {
+    const std::size_t unit = part.find_first_not_of("0123456789");
+    if (unit == 0 || unit == std::string::npos || part.substr(unit) != "GB") return true;
+    return !gpu.hbm_gb || fmt::format("{:.0f}", gpu.hbm_gb.value) == part.substr(0, unit);
+  });
+}
+
+/// Where the log tells that it is of another cluster.
+std::vector<std::string> mismatches(const catalog::Catalog& catalog,
+                                    const topology::Cluster& cluster, const NcclLog& log) {
+  std::vector<std::string> found;
+  const catalog::Instance& instance = *cluster.spec().instance;
+  const catalog::Gpu& gpu = catalog.gpu_of(instance);
+  if (!log.gpu.empty() && !may_be_gpu(log.gpu, gpu)) {
+    found.push_back(
+        fmt::format("another GPU: {} in the log, {} has {}; give the --instance of "
+                    "that run",
+                    log.gpu, instance.id, gpu.id));
+  }
+  const int hosts = cluster.spec().count * instance.instances;
+  if (log.hosts > 0 && log.hosts != hosts) {
+    found.push_back(
+        fmt::format("another number of hosts: {} in the log, {} here; leave out "
+                    "--nodes or give that run's",
+                    log.hosts, hosts));
+  }
+  return found;
 }
 
 std::vector<std::string> remarks_on(const NcclLog& log) {
@@ -216,6 +338,12 @@ std::vector<std::string> remarks_on(const NcclLog& log) {
       break;
     }
   }
+  if (log.unusable.rows > 0) {
+    remarks.push_back(fmt::format(
+        "{} row{} passed over: {}{}", log.unusable.rows, log.unusable.rows == 1 ? "" : "s",
+        log.unusable.what,
+        log.unusable.line > 0 ? fmt::format(" in line {}", log.unusable.line) : std::string()));
+  }
   if (!log.forced_algorithm.empty()) {
     remarks.push_back("NCCL_ALGO=" + log.forced_algorithm + " in the log");
   }
@@ -223,6 +351,19 @@ std::vector<std::string> remarks_on(const NcclLog& log) {
     remarks.push_back("NCCL_PROTO=" + log.forced_protocol + " in the log");
   }
   return remarks;
+}
+
+Diagnostic no_operation(const NcclLog& log) {
+  std::string known;
+  for (const collective::Operation operation : collective::all_operations)
+    known += (known.empty() ? "" : ", ") + std::string(name(operation));
+  if (!log.program.empty()) {
+    return error(Code::bad_collective, in_file(log.file),
+                 fmt::format("`{}` is not modelled", log.program), "there are: " + known);
+  }
+  return error(Code::bad_collective, in_file(log.file), "the log does not name its collective",
+               fmt::format("name it, `flowplan collective all_reduce --compare {}`; or one of: {}",
+                           log.file == "<stdin>" ? "-" : log.file, known));
 }
 
 Result<Request> request_of_log(const topology::Cluster& cluster, const NcclLog& log,
@@ -265,12 +406,7 @@ Result<LogComparison> compare_log(const catalog::Catalog& catalog, const topolog
                                   std::optional<collective::Operation> operation,
                                   const CompareOptions& options) {
   const auto asked = operation ? operation : log.operation;
-  if (!asked) {
-    return fail(error(Code::bad_collective, in_file(log.file),
-                      log.program.empty() ? "the log does not name its collective"
-                                          : fmt::format("`{}` is not modelled", log.program),
-                      "name it: flowplan collective all_reduce --compare LOG"));
-  }
+  if (!asked) return fail(no_operation(log));
   const auto stack = collective::read_stack(profile);
   if (!stack) return fail(stack.error());
   auto request = request_of_log(cluster, log, *asked, options);
@@ -282,7 +418,10 @@ Result<LogComparison> compare_log(const catalog::Catalog& catalog, const topolog
   comparison.profile = profile.id();
   comparison.nodes = cluster.spec().count;
   comparison.ranks = static_cast<int>(request->groups.front().size());
-  comparison.remarks = remarks_on(log);
+  comparison.remarks = mismatches(catalog, cluster, log);
+  const bool elsewhere = !comparison.remarks.empty();
+  for (std::string& remark : remarks_on(log))
+    comparison.remarks.push_back(std::move(remark));
   std::vector<double> large, small;
   for (const NcclLogLine& line : log.lines) {
     request->size = Bytes(line.size_bytes);
@@ -290,13 +429,21 @@ Result<LogComparison> compare_log(const catalog::Catalog& catalog, const topolog
     if (!outcome) return fail(std::move(outcome.error()));
     const double ratio = outcome->time / microseconds(line.time_us);
     (transfer_counts(*outcome) ? large : small).push_back(ratio);
-    comparison.least_ratio = std::min(comparison.least_ratio, ratio);
-    comparison.lines.push_back({line, std::move(*outcome), ratio});
+    if (comparison.lines.empty() || ratio < comparison.least_ratio) {
+      comparison.least_ratio = ratio;
+      comparison.least_bytes = line.size_bytes;
+    }
+    const bool faster = ratio * outcome->band.low > 1.0 && ratio * options.tell_below > 1.0;
+    comparison.lines.push_back({line, std::move(*outcome), ratio, faster});
   }
-  comparison.large_ratio = median_of(large, 1.0);
-  comparison.small_ratio = median_of(small, 1.0);
+  comparison.large_ratio = median_ratio(std::move(large));
+  comparison.small_ratio = median_ratio(std::move(small));
   find_causes(catalog, {cluster, *stack, log, *request, comparison}, options.tell_below,
               comparison);
+  if (elsewhere && !comparison.causes.empty()) {
+    comparison.causes.insert(comparison.causes.begin(),
+                             "the log is of another cluster than the one expected here (above)");
+  }
   return comparison;
 }
 

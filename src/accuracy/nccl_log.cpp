@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <utility>
@@ -158,7 +159,41 @@ std::optional<NcclLogLine> read_row(const std::vector<std::string_view>& words) 
   return row;
 }
 
+/// What makes a row unusable; empty: nothing.
+std::string fault_of(const NcclLogLine& row) {
+  if (!std::isfinite(row.size_bytes) || row.size_bytes <= 0.0)
+    return fmt::format("size {} B", row.size_bytes);
+  if (!std::isfinite(row.time_us) || row.time_us <= 0.0)
+    return fmt::format("time {} us", row.time_us);
+  if (!std::isfinite(row.busbw_gbytes_per_s) || row.busbw_gbytes_per_s < 0.0)
+    return fmt::format("busbw {} GB/s", row.busbw_gbytes_per_s);
+  return {};
+}
+
+void take_row(NcclLog& log, NcclLogLine row) {
+  std::string fault = fault_of(row);
+  if (fault.empty()) {
+    log.lines.push_back(std::move(row));
+  } else if (row.size_bytes == 0.0) {
+    ++log.empty_rows;
+  } else if (++log.unusable.rows == 1) {
+    log.unusable.line = row.line;
+    log.unusable.what = std::move(fault);
+  }
+}
+
 Diagnostic no_rows(const std::string& file, const NcclLog& log) {
+  if (log.unusable.rows > 0) {
+    return error(Code::bad_measurement, in_file(file, log.unusable.line),
+                 fmt::format("none of the log's {} row{} can be used: {}", log.unusable.rows,
+                             log.unusable.rows == 1 ? "" : "s", log.unusable.what),
+                 "sizes and times above zero are needed; did the run fail?");
+  }
+  if (log.empty_rows > 0) {
+    return error(Code::bad_measurement, in_file(file),
+                 fmt::format("every row ({}) is of size 0", log.empty_rows),
+                 "run larger sizes: fewer bytes than ranks leave nothing to send");
+  }
   return error(Code::bad_measurement, in_file(file),
                log.ranks > 0 ? "the run stopped before its first size: no rows"
                              : "a log of nccl-tests without rows",
@@ -190,7 +225,7 @@ Result<NcclLog> parse_text(std::string_view text, std::string file) {
     if (!header) continue;
     if (auto row = read_row(words_of(line))) {
       row->line = number;
-      if (row->size_bytes > 0.0 && row->time_us > 0.0) log.lines.push_back(std::move(*row));
+      take_row(log, std::move(*row));
     }
   }
   log.hosts = static_cast<int>(hosts.size());
@@ -223,8 +258,10 @@ void read_json_devices(const LogJson& config, NcclLog& log) {
   log.hosts = static_cast<int>(hosts.size());
 }
 
+/// Out of place, or in place where that is unusable; the first when both are.
 std::optional<NcclLogLine> read_json_row(const LogJson& result) {
   if (!result.is_object()) return std::nullopt;
+  std::optional<NcclLogLine> first;
   for (const char* place : {"out_of_place", "in_place"}) {
     if (!result.contains(place) || !result.at(place).is_object()) continue;
     const LogJson& part = result.at(place);
@@ -235,9 +272,10 @@ std::optional<NcclLogLine> read_json_row(const LogJson& result) {
     row.busbw_gbytes_per_s = number_at(part, "bus_bw");
     if (part.contains("nwrong") && part.at("nwrong").is_number())
       row.wrong = number_at(part, "nwrong");
-    if (row.size_bytes > 0.0 && row.time_us > 0.0) return row;
+    if (fault_of(row).empty()) return row;
+    if (!first) first = std::move(row);
   }
-  return std::nullopt;
+  return first;
 }
 
 Result<NcclLog> parse_json(std::string text, std::string file) {
@@ -262,7 +300,7 @@ Result<NcclLog> parse_json(std::string text, std::string file) {
     read_json_devices(root.at("config"), log);
   }
   for (const LogJson& result : root.at("results")) {
-    if (auto row = read_json_row(result)) log.lines.push_back(std::move(*row));
+    if (auto row = read_json_row(result)) take_row(log, std::move(*row));
   }
   log.concluded = root.contains("average_bus_bandwidth");
   if (log.lines.empty()) return fail(no_rows(log.file, log));

@@ -8,10 +8,13 @@
 #include <utility>
 
 #include "flowplan/base/assert.hpp"
+#include "flowplan/base/text_file.hpp"
 
 namespace flowplan::accuracy {
 
 namespace {
+
+constexpr std::size_t max_measurement_bytes = std::size_t{256} << 20;
 
 /// A format of measurements, known by columns that no other format has.
 struct Format {
@@ -59,7 +62,14 @@ Diagnostic unknown_format(const std::string& path) {
   place.line = 1;
   place.column = 1;
   return error(Code::wrong_kind_of_file, std::move(place),
-               "no format of measurements has such a header", std::move(known));
+               "no table of measurements: no format has such a header", std::move(known));
+}
+
+/// Only the table's first line: the rows of a file of another kind are not worth a word.
+bool has_known_header(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of("\r\n"), text.size());
+  const auto header = CsvTable::parse(text.substr(start, text.find('\n', start) - start), "");
+  return header && format_of(*header) != nullptr;
 }
 
 /// Linear between the nearest ranks, as numpy's default.
@@ -138,10 +148,14 @@ Score score(const std::vector<const Row*>& rows) {
 }
 
 Result<Report> validate(const catalog::Catalog& catalog, const std::string& path) {
-  auto table = CsvTable::read(path);
-  if (!table) return fail(std::move(table.error()));
+  const auto text = read_text(path, max_measurement_bytes);
+  if (!text) return fail(text.error());
+  const std::string file = path == "-" ? "<stdin>" : path;
+  if (!text->empty() && !has_known_header(*text)) return fail(unknown_format(file));
+  const auto table = CsvTable::parse(*text, file);
+  if (!table) return fail(table.error());
   const Format* format = format_of(*table);
-  if (format == nullptr) return fail(unknown_format(path));
+  if (format == nullptr) return fail(unknown_format(file));
   Report report;
   report.file = path;
   report.details = format->predict(catalog, *table);

@@ -1,5 +1,6 @@
 #include "cluster_options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -154,7 +155,8 @@ Option degrade_option() {
           "SPEC",
           "Slow or fail a part: nic:gpu12=0.5 (its NICs at half rate, 0: failed), nic:node3, "
           "nvlink:gpu12, pcie:gpu12, gpu:gpu12, node:node3, leaf:leaf5, uplink:leaf5, uplink:pod1, "
-          "link:node0.nic0->leaf0; several with commas.",
+          "link:node0.nic0->leaf0; several with commas. GPUs that fail (gpu: or node: at 0) get no "
+          "ranks.",
           true,
           {}};
 }
@@ -168,6 +170,20 @@ Result<topology::Cluster> degraded(const Arguments& arguments, const topology::C
   }
   if (slow.empty()) return cluster;
   return cluster.degraded(slow);
+}
+
+std::vector<std::string> degradation_conditions(const Arguments& arguments,
+                                                const topology::Cluster& cluster) {
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> conditions;
+  for (const std::string& text : arguments.values("degrade"))
+    conditions.push_back("degraded " + text);
+  const std::vector<std::string> rerouted = topology::rerouted_gpus(cluster);
+  for (std::size_t i = 0; i < std::min(most_named, rerouted.size()); ++i)
+    conditions.push_back("rerouted over NVLink: " + rerouted[i]);
+  if (rerouted.size() > most_named)
+    conditions.push_back(fmt::format("and {} more GPUs rerouted", rerouted.size() - most_named));
+  return conditions;
 }
 
 std::vector<Option> placement_options() {
@@ -206,6 +222,11 @@ Result<Placed> placement_from(const Arguments& arguments, const topology::Cluste
     placed.condition = fmt::format("nodes scattered, seed {}", spec.seed);
   else if (spec.kind != topology::PlacementKind::contiguous)
     placed.condition = fmt::format("placed {}", topology::name(spec.kind));
+
+  if (const std::size_t failed = topology::failed_gpus(cluster).size(); failed > 0)
+    placed.condition +=
+        fmt::format("{}{} failed GPU{} without rank", placed.condition.empty() ? "" : ", ", failed,
+                    failed == 1 ? "" : "s");
 
   const auto asked = int_option(arguments, "gpus", 2, most_ranks);
   if (!asked) return fail(asked.error());

@@ -28,12 +28,18 @@ namespace flowplan::cli {
 [[nodiscard]] Result<topology::Cluster> degraded(const Arguments& arguments,
                                                  const topology::Cluster& cluster);
 
+/// What to say of --degrade next to a prediction: each as given, then which GPUs leave by the NICs
+/// of others.
+[[nodiscard]] std::vector<std::string> degradation_conditions(const Arguments& arguments,
+                                                              const topology::Cluster& cluster);
+
 /// --gpus, --placement, --seed and --per-domain.
 [[nodiscard]] std::vector<Option> placement_options();
 
 struct Placed {
   topology::Placement placement;
-  std::string condition;  ///< "scattered, seed 3"; empty for the first GPUs in order
+  /// "nodes scattered, seed 3", "1 failed GPU without rank"; empty for the first GPUs in order.
+  std::string condition;
 };
 /// The ranks' GPUs: all that take ranks where --gpus is not given. Errors FP090, FP061.
 [[nodiscard]] Result<Placed> placement_from(const Arguments& arguments,

@@ -137,8 +137,8 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   const auto cluster = degraded(arguments, *built);
   if (!cluster) return fail(cluster.error());
   if (const auto file = arguments.value("import")) result.conditions.push_back("nodes of " + *file);
-  for (const std::string& text : arguments.values("degrade"))
-    result.conditions.push_back("degraded " + text);
+  for (std::string& condition : degradation_conditions(arguments, *cluster))
+    result.conditions.push_back(std::move(condition));
   const auto placed = placement_from(arguments, *cluster);
   if (!placed) return fail(placed.error());
   if (!placed->condition.empty()) result.conditions.push_back(placed->condition);

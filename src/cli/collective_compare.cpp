@@ -111,7 +111,12 @@ Result<Compared> compared(const Arguments& arguments, const catalog::Catalog& ca
 Result<topology::Cluster> cluster_of_log(const Arguments& arguments,
                                          const catalog::Catalog& catalog, int hosts) {
   Arguments with_nodes = arguments;
-  if (!arguments.has("nodes") && hosts > 0) with_nodes.options["nodes"] = {std::to_string(hosts)};
+  if (!arguments.has("nodes") && hosts > 0) {
+    const auto instance = catalog.instance(arguments.value("instance").value_or(""));
+    // An UltraServer counts as one node and has 9 or 18 hosts.
+    const int each = instance ? (*instance)->instances : 1;
+    with_nodes.options["nodes"] = {std::to_string(std::max(1, hosts / each))};
+  }
   return cluster_from(with_nodes, catalog);
 }
 

@@ -91,8 +91,8 @@ Result<report::CollectiveGroups> predict_groups(const Arguments& arguments,
   if (!built) return fail(built.error());
   const auto degraded_one = degraded(arguments, *built);
   if (!degraded_one) return fail(degraded_one.error());
-  for (const std::string& text : arguments.values("degrade"))
-    result.conditions.push_back("degraded " + text);
+  for (std::string& condition : degradation_conditions(arguments, *degraded_one))
+    result.conditions.push_back(std::move(condition));
   const auto cluster = with_background(arguments, *degraded_one, result.conditions);
   if (!cluster) return fail(cluster.error());
   const auto placed = placement_from(arguments, *cluster);

@@ -101,13 +101,17 @@ int show(const Arguments& arguments, Session& session, const topology::Cluster& 
   view.summary = topology::summarise(*cluster);
   view.cluster = &*cluster;
   view.reroutes = topology::describe_reroutes(*cluster);
+  if (!cluster->slowdowns().empty()) view.built = topology::summarise(built);
   for (const double ratio : published_ratios) {
     if (built.leaves() < 2) break;
     topology::ClusterSpec spec = built.spec();
     spec.fabric.leaf_oversubscription = ratio;
     const auto other = topology::Cluster::build(spec);
     if (!other) return refuse(session, other.error());
-    view.at.emplace_back(ratio, topology::summarise(*other));
+    // Under ecmp the ratio decides how many uplinks there are: one that is named may be gone.
+    const auto as_slow = degraded(arguments, *other);
+    if (!as_slow) continue;
+    view.at.emplace_back(ratio, topology::summarise(*as_slow));
   }
   if (arguments.has("draw")) {
     if (const auto drawn = draw(arguments, session, *cluster, view.title); !drawn)

@@ -39,16 +39,19 @@ int validate(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command validate_command() {
-  return {"validate",
-          "Hold predictions against measurements: error per row, source, GPU.",
-          "The header of a CSV file names its format: collectives or training.",
-          {{"MEASUREMENTS", "CSV files of measurements.", 1, 1000000}},
-          {{"rows", 0, "", "Show every predicted row.", false, {}},
-           format_option(),
-           output_option(),
-           catalog_option()},
-          {{"validate tests/accuracy/collectives.csv", "How far off collectives are"}},
-          validate};
+  return {
+      "validate",
+      "Hold predictions against measurements: error per row, source, GPU.",
+      "The header of a CSV file tells its format: collectives (those of expert parallelism are "
+      "rows of such a file), custom all-reduce, training, or kernels (GEMMs, experts, attention, "
+      "latent attention).",
+      {{"MEASUREMENTS", "CSV files of measurements.", 1, 1000000}},
+      {{"rows", 0, "", "Show every predicted row.", false, {}},
+       format_option(),
+       output_option(),
+       catalog_option()},
+      {{"validate tests/accuracy/collectives.csv", "How far off collectives are"}},
+      validate};
 }
 
 }  // namespace flowplan::cli

@@ -188,7 +188,7 @@ Result<void> check_cuts(const topology::Cluster& cluster,
     return fail(error(Code::bad_cluster,
                       fmt::format("the ranks are cut off from each other: {} has failed",
                                   link_label(cluster, worst)),
-                      "nothing goes round it; leave these GPUs out, or let the link be slow"));
+                      "nothing goes round it; gpu:gpuN=0 and node:nodeN=0 leave GPUs out"));
   }
   return {};
 }

@@ -88,7 +88,12 @@ class Drawer {
         draw_nodes(all_nodes(), "");
       draw_domains();
       dot_.end_frame();
-      draw_node(0, fmt::format("Inside every node: {}", cluster_.spec().instance->id), false);
+      draw_node(0,
+                nodes_per_domain() > 1
+                    ? fmt::format("Inside one of the {} nodes of an NVLink domain: {}",
+                                  nodes_per_domain(), cluster_.spec().instance->id)
+                    : fmt::format("Inside every node: {}", cluster_.spec().instance->id),
+                false);
     }
     std::vector<Tier> tiers(used_.begin(), used_.end());
     dot_.legend(tiers, !troubles_.empty(), any_idle_);
@@ -115,8 +120,34 @@ class Drawer {
     return static_cast<std::uint32_t>(groups.size());
   }
   [[nodiscard]] double node_rate() const {
-    return nic_groups() * cluster_.spec().instance->efa_gbps_total.value * 1e9 / 8.0 /
-           (nic_groups() * cluster_.spec().instance->instances);
+    return cluster_.spec().instance->efa_gbps_total.value * 1e9 / 8.0 /
+           cluster_.spec().instance->instances;
+  }
+  /// What a node's NICs have left, the worse direction.
+  [[nodiscard]] double node_rate_left(std::uint32_t node) const {
+    std::set<flow::LinkId> out, in;
+    for (std::uint32_t gpu = 0; gpu < cluster_.gpus_per_node(); ++gpu) {
+      out.insert(cluster_.nic_out(GpuId{index(first_gpu(node)) + gpu}));
+      in.insert(cluster_.nic_in(GpuId{index(first_gpu(node)) + gpu}));
+    }
+    const auto sum = [this](const std::set<flow::LinkId>& links) {
+      double rate = 0.0;
+      for (const flow::LinkId link : links)
+        rate += cluster_.capacity(link);
+      return rate;
+    };
+    return std::min(sum(out), sum(in));
+  }
+  [[nodiscard]] std::string node_rate_text(const Run& run) const {
+    const double left = node_rate_left(run.first);
+    std::string text = left > 0.0 ? rate_text(left) : "failed";
+    if (run.count > 1) text = fmt::format("x{} {}", run.count, text);
+    const double share = left / node_rate();
+    if (left > 0.0 && share < 1.0 - 1e-9) text += fmt::format(" ({:.3g} %)", 100.0 * share);
+    return text;
+  }
+  [[nodiscard]] std::uint32_t nodes_per_domain() const {
+    return std::max(1u, cluster_.gpus_per_domain() / cluster_.gpus_per_node());
   }
   [[nodiscard]] std::vector<std::uint32_t> all_nodes() const {
     std::vector<std::uint32_t> nodes(cluster_.nodes());
@@ -285,9 +316,7 @@ class Drawer {
                troubled ? Look::degraded : (idle ? Look::idle : Look::normal));
       if (above.empty()) continue;
       used_.insert(Tier::efa);
-      dot_.edge(id, above, Tier::efa,
-                run.count > 1 ? fmt::format("x{} {}", run.count, rate_text(node_rate()))
-                              : rate_text(node_rate()),
+      dot_.edge(id, above, Tier::efa, node_rate_text(run),
                 troubled ? Look::degraded : Look::normal);
     }
   }
@@ -357,7 +386,11 @@ class Drawer {
     const VertexKind kind = cluster_.kind(vertex);
     std::vector<std::string> lines{text.substr(text.rfind('.') + 1)};
     if (kind == VertexKind::leaf) lines = {alone ? cluster_.vertex_name(vertex) : "leaf"};
-    if (kind == VertexKind::nvswitch_plane) lines = {"NVLink switch"};
+    if (kind == VertexKind::nvswitch_plane) {
+      lines = {"NVLink switch"};
+      if (nodes_per_domain() > 1)
+        lines.push_back(fmt::format("shared by {} nodes", nodes_per_domain()));
+    }
     if (kind == VertexKind::nic_group) lines[0] += nics_of_group();
     dot_.box(part_id(vertex), kind, lines,
              alone && troubles_.count(vertex) > 0 && kind != VertexKind::leaf &&

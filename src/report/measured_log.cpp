@@ -24,9 +24,18 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.3f}", ratio);
 }
 
-/// "0.92 to 1.06": the ratio that the band of the prediction allows.
+/// "0.92 to 1.06": the ratio of expected to measured that the band of the expected time allows.
 std::string band_text(const Band& band) {
-  return fmt::format("{:.2f} to {:.2f}", band.low, band.high);
+  return fmt::format("{:.2f} to {:.2f}", 1.0 / band.high, 1.0 / band.low);
+}
+
+std::string mark(const ComparedLine& line, double min_ratio) {
+  if (line.ratio < min_ratio) return "below";
+  return line.faster ? "above" : "";
+}
+
+LogJson ratio_json(const std::optional<double>& ratio) {
+  return ratio ? LogJson(*ratio) : LogJson(nullptr);
 }
 
 std::vector<Cell> compared_cells(const ComparedLine& line, double min_ratio) {
@@ -40,7 +49,7 @@ std::vector<Cell> compared_cells(const ComparedLine& line, double min_ratio) {
           band_text(o.band),
           fmt::format("{}/{}", name(o.algorithm), name(o.protocol)),
           o.limit,
-          line.ratio < min_ratio ? "below" : ""};
+          mark(line, min_ratio)};
 }
 
 std::string figure_label(const FittedFigure& figure, bool table) {
@@ -84,8 +93,13 @@ Document log_comparison(const LogComparison& comparison, const NcclLog& log, dou
                                      ? "not listed"
                                      : fmt::format("{} on {} host{}: {}", log.ranks, log.hosts,
                                                    log.hosts == 1 ? "" : "s", log.gpu));
-  run.facts.emplace_back("Ratio, large sizes", ratio_text(comparison.large_ratio));
-  run.facts.emplace_back("Ratio, small sizes", ratio_text(comparison.small_ratio));
+  if (comparison.large_ratio)
+    run.facts.emplace_back("Ratio, large sizes", ratio_text(*comparison.large_ratio));
+  if (comparison.small_ratio)
+    run.facts.emplace_back("Ratio, small sizes", ratio_text(*comparison.small_ratio));
+  run.facts.emplace_back("Ratio, worst size",
+                         fmt::format("{} at {}", ratio_text(comparison.least_ratio),
+                                     binary_bytes(Bytes(comparison.least_bytes))));
   run.remarks = comparison.remarks;
   document.sections.push_back(std::move(run));
 
@@ -127,9 +141,10 @@ std::string log_comparison_json(const LogComparison& comparison, const NcclLog& 
   root["log"] = {{"program", log.program}, {"nccl_version", log.nccl_version},
                  {"gpu", log.gpu},         {"ranks", log.ranks},
                  {"hosts", log.hosts},     {"concluded", log.concluded}};
-  root["large_ratio"] = comparison.large_ratio;
-  root["small_ratio"] = comparison.small_ratio;
+  root["large_ratio"] = ratio_json(comparison.large_ratio);
+  root["small_ratio"] = ratio_json(comparison.small_ratio);
   root["least_ratio"] = comparison.least_ratio;
+  root["least_ratio_size_bytes"] = comparison.least_bytes;
   root["min_ratio"] = min_ratio;
   root["passed"] = comparison.least_ratio >= min_ratio;
   root["causes"] = comparison.causes;
@@ -144,6 +159,7 @@ std::string log_comparison_json(const LogComparison& comparison, const NcclLog& 
          {"measured_busbw_bytes_per_s", line.measured.busbw_gbytes_per_s * bytes_per_gb},
          {"expected_busbw_bytes_per_s", o.busbw.value()},
          {"ratio", line.ratio},
+         {"faster", line.faster},
          {"band_low", o.band.low},
          {"band_high", o.band.high},
          {"algorithm", std::string(name(o.algorithm))},

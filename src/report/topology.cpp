@@ -64,6 +64,10 @@ Section cluster_tiers(const TopologyView& view) {
               {}};
   for (const auto& [ratio, summary] : view.at)
     table.columns.push_back({fmt::format("bisection at {:g}:1", ratio)});
+  if (view.built) {
+    table.columns.push_back({"capacity as built"});
+    table.columns.push_back({"bisection as built"});
+  }
   for (std::size_t t = 0; t < view.summary.tiers.size(); ++t) {
     const topology::TierSummary& tier = view.summary.tiers[t];
     std::vector<Cell> row{std::string(topology::name(tier.tier)), whole_number(tier.links),
@@ -72,9 +76,13 @@ Section cluster_tiers(const TopologyView& view) {
                           fmt::format("{:g}:1", tier.oversubscription)};
     for (const auto& [ratio, summary] : view.at)
       row.push_back(significant(summary.tiers[t].bisection.value() / 1e9));
+    if (view.built) {
+      row.push_back(significant(view.built->tiers[t].capacity.value() / 1e9));
+      row.push_back(significant(view.built->tiers[t].bisection.value() / 1e9));
+    }
     table.rows.push_back(std::move(row));
   }
-  return {"Tiers", {}, std::move(table), view.summary.assumptions};
+  return {view.built ? "Tiers, degraded" : "Tiers", {}, std::move(table), view.summary.assumptions};
 }
 
 std::string standing(const Source& source) {
@@ -177,6 +185,7 @@ std::string topology_json(const TopologyView& view) {
     json["imported_nodes"] = std::move(nodes);
   }
   if (!view.reroutes.empty()) json["degraded"] = view.reroutes;
+  if (view.built) json["tiers_as_built"] = network_json(*view.built)["tiers"];
   return json.dump(2) + "\n";
 }
 

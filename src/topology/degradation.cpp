@@ -1,5 +1,6 @@
 #include "flowplan/topology/degradation.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr const char* grammar =
     "WHAT:WHERE=FACTOR with nic:gpuN, nic:nodeN, nvlink:gpuN, pcie:gpuN, gpu:gpuN, node:nodeN, "
-    "uplink:leafN, uplink:podN, leaf:leafN or link:A->B; 0.5 is half, 0 a failure";
+    "uplink:leafN, uplink:podN, leaf:leafN or link:A->B; FACTOR from 0 to 1: 0.5 is half, 0 a "
+    "failure";
 
 void add(std::vector<Slowdown>& slow, flow::LinkId link, double factor) {
   if (link != flow::no_link) slow.push_back({link, factor});
@@ -36,7 +38,7 @@ std::optional<double> factor_of(std::string_view text) {
   double value = 0.0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (!(value >= 0.0) || !std::isfinite(value)) return std::nullopt;
+  if (!std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -156,6 +158,10 @@ Result<std::vector<Slowdown>> parse_one(const Cluster& cluster, std::string_view
   const std::string_view where = text.substr(colon + 1, equals - colon - 1);
   const std::optional<double> factor = factor_of(text.substr(equals + 1));
   if (!factor) return fail(unreadable(text));
+  if (*factor < 0.0 || *factor > 1.0)
+    return fail(error(Code::usage,
+                      fmt::format("`{}`: a factor of {:g} is no degradation", text, *factor),
+                      "0 (failed) to 1 (as built)"));
   if (what == "link") return one_link(cluster, where, *factor);
   const Part* named = nullptr;  // a sort whose parts have names of their own
   const std::vector<Part> parts = parts_of(cluster);
@@ -206,6 +212,21 @@ std::vector<Slowdown> slow_gpu(const Cluster& cluster, GpuId gpu, double factor)
   add(slow, out.front(), factor);
   add(slow, in.back(), factor);
   return slow;
+}
+
+std::vector<GpuId> failed_gpus(const Cluster& cluster) {
+  std::vector<GpuId> failed;
+  const auto slow = cluster.slowdowns();
+  if (std::none_of(slow.begin(), slow.end(), [](const Slowdown& one) { return one.factor == 0.0; }))
+    return failed;
+  for (std::uint32_t id = 0; id < cluster.gpus(); ++id) {
+    const std::vector<Slowdown> ports = slow_gpu(cluster, GpuId{id}, 0.0);
+    if (!ports.empty() && std::all_of(ports.begin(), ports.end(), [&](const Slowdown& port) {
+          return cluster.capacity(port.link) == 0.0;
+        }))
+      failed.push_back(GpuId{id});
+  }
+  return failed;
 }
 
 Result<std::vector<Slowdown>> parse_degradation(const Cluster& cluster, std::string_view text) {

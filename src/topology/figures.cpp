@@ -169,9 +169,27 @@ int most_in_a_group(const std::vector<std::uint32_t>& group_of) {
   return static_cast<int>(Grouping::listed(group_of).largest());
 }
 
+/// Nodes of the largest leaf. Of UltraServers only those that take ranks: others may be in the
+/// graph to fill up what the file lists in part, and uplinks for these would never be short.
+int nodes_of_largest_leaf(const Wiring& wiring) {
+  std::vector<std::uint32_t> leaf;
+  for (std::size_t node = 0; node < wiring.leaf.size(); ++node)
+    if (wiring.nodes_per_domain == 1 || wiring.idle.empty() || !wiring.idle[node])
+      leaf.push_back(wiring.leaf[node]);
+  std::sort(leaf.begin(), leaf.end());
+  std::ptrdiff_t most = 1;
+  for (auto at = leaf.begin(); at != leaf.end();) {
+    const auto end = std::upper_bound(at, leaf.end(), *at);
+    most = std::max(most, end - at);
+    at = end;
+  }
+  return static_cast<int>(most);
+}
+
 /// A real fabric is at least as large as what of it is known.
 void read_wired_sizes(const ClusterSpec& spec, Figures& figures) {
-  figures.nodes_per_leaf = std::max(spec.fabric.nodes_per_leaf, most_in_a_group(spec.wiring->leaf));
+  figures.nodes_per_leaf =
+      std::max(spec.fabric.nodes_per_leaf, nodes_of_largest_leaf(*spec.wiring));
   figures.leaves_per_pod = std::max(spec.fabric.leaves_per_pod, most_in_a_group(spec.wiring->pod));
   if (spec.fabric.rail_optimised) figures.leaves_per_pod *= std::max(1, figures.nics_per_node);
 }

@@ -68,11 +68,13 @@ Result<Imported> read_topology(std::string text, const std::string& file,
                                std::optional<ImportFormat> format) {
   if (!format) format = recognise(text);
   if (!format || describes_a_node(*format)) {
-    const char* found = format ? "describes the inside of a node, not a cluster"
-                               : "is no topology file that is known";
-    return fail(error(Code::wrong_kind_of_file, in_file(file), fmt::format("{} {}", file, found),
-                      "read are: EC2 DescribeInstanceTopology, Slurm's topology.conf and "
-                      "topology.yaml, kubectl get nodes -o yaml|json"));
+    const char* found = format ? "this describes the inside of a node, not a cluster"
+                               : "this is no topology file that is known";
+    return fail(error(Code::wrong_kind_of_file, in_file(file), found,
+                      "of clusters: EC2 DescribeInstanceTopology, Slurm's topology.conf and "
+                      "topology.yaml, kubectl get nodes -o yaml|json; of the inside of a node, "
+                      "which `flowplan topology` compares: NCCL's topology XML, `nvidia-smi topo "
+                      "-m`"));
   }
   switch (*format) {
     case ImportFormat::ec2:

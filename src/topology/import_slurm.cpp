@@ -44,7 +44,7 @@ class SlurmReader {
     }
     if (!faults_.empty()) return fail(std::move(faults_));
     if (switches_.empty() && blocks_.empty())
-      return fail(error(Code::bad_cluster, places_.at(0), "no switch and no block is described",
+      return fail(error(Code::bad_cluster, places_.at(1), "no switch and no block is described",
                         "a topology.conf has lines SwitchName=... or BlockName=..."));
     if (!switches_.empty() && !blocks_.empty())
       return fail(error(Code::bad_cluster, blocks_.front().place,

@@ -193,7 +193,7 @@ Result<NodePicture> read_node(const std::string& text, const std::string& file,
   if (format == ImportFormat::nccl_xml) return read_nccl_xml(text, file);
   if (format == ImportFormat::nvidia_smi) return read_nvidia_smi(text, file);
   return fail(error(Code::wrong_kind_of_file, in_file(file),
-                    fmt::format("{} does not describe the inside of a node", file),
+                    "this does not describe the inside of a node",
                     "NCCL's topology XML and the answer of `nvidia-smi topo -m` do"));
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/base/assert.hpp"
+#include "flowplan/topology/degradation.hpp"
 #include "mix.hpp"
 
 namespace flowplan::topology {
@@ -40,7 +41,8 @@ class Seats {
   Seats(const Cluster& cluster, const PlacementSpec& spec)
       : cluster_(cluster),
         most_(spec.gpus_per_domain == 0 ? cluster.gpus_per_domain() : spec.gpus_per_domain),
-        all_alike_(cluster.spec().wiring == nullptr) {}
+        failed_(failed_gpus(cluster)),
+        all_alike_(cluster.spec().wiring == nullptr && failed_.empty()) {}
 
   /// The GPUs of a domain that take ranks, the first `most_` of them.
   [[nodiscard]] std::vector<GpuId> of(std::uint32_t domain) const {
@@ -48,7 +50,8 @@ class Seats {
     const std::uint32_t first = domain * cluster_.gpus_per_domain();
     for (std::uint32_t gpu = first; gpu < first + cluster_.gpus_per_domain(); ++gpu)
       if (seats.size() < most_ &&
-          (all_alike_ || cluster_.takes_ranks(cluster_.node_of(GpuId{gpu}))))
+          (all_alike_ || (cluster_.takes_ranks(cluster_.node_of(GpuId{gpu})) &&
+                          !std::binary_search(failed_.begin(), failed_.end(), GpuId{gpu}))))
         seats.push_back(GpuId{gpu});
     return seats;
   }
@@ -66,6 +69,7 @@ class Seats {
  private:
   const Cluster& cluster_;
   std::uint32_t most_;
+  std::vector<GpuId> failed_;  ///< in order
   bool all_alike_;
 };
 
@@ -140,10 +144,12 @@ std::vector<std::uint32_t> order_of_domains(const Cluster& cluster, const Seats&
 Placement in_file_order(const Cluster& cluster, std::uint32_t ranks, std::uint32_t most) {
   Placement placement;
   std::vector<std::uint32_t> taken(cluster.domains(), 0);
+  const std::vector<GpuId> failed = failed_gpus(cluster);
   for (const std::uint32_t node : cluster.spec().wiring->listed)
     for (std::uint32_t local = 0; local < cluster.gpus_per_node(); ++local) {
       const GpuId gpu{node * cluster.gpus_per_node() + local};
       if (placement.ranks() == ranks || taken[cluster.domain_of(gpu)] == most) continue;
+      if (std::binary_search(failed.begin(), failed.end(), gpu)) continue;
       ++taken[cluster.domain_of(gpu)];
       placement.gpu.push_back(gpu);
     }
@@ -207,8 +213,9 @@ Result<Placement> place(const Cluster& cluster, std::uint32_t ranks, const Place
   const std::uint64_t seats = room(cluster, spec);
   if (ranks < 1 || ranks > seats)
     return fail(error(Code::bad_placement,
-                      fmt::format("{} ranks do not fit on {} NVLink domains with {} GPUs each",
-                                  ranks, cluster.domains(), per_domain),
+                      fmt::format("{} ranks do not fit on {} NVLink domains with {} GPUs each{}",
+                                  ranks, cluster.domains(), per_domain,
+                                  failed_gpus(cluster).empty() ? "" : " but for the failed ones"),
                       fmt::format("1 to {}", seats)));
   if (spec.kind == PlacementKind::imported) {
     if (cluster.spec().wiring == nullptr)

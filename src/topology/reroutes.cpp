@@ -53,8 +53,29 @@ flow::LinkId cut_of(const Cluster& cluster, GpuId gpu) {
 
 }  // namespace
 
+std::vector<std::string> rerouted_gpus(const Cluster& cluster) {
+  std::vector<std::string> rerouted;
+  const auto slow = cluster.slowdowns();
+  const bool any = std::any_of(slow.begin(), slow.end(), [&](const Slowdown& one) {
+    return one.factor == 0.0 && cluster.tier(one.link) == Tier::efa;
+  });
+  if (!any || !cluster.has_nics()) return rerouted;
+  const std::vector<GpuId> dead = failed_gpus(cluster);
+  for (std::uint32_t id = 0; id < cluster.gpus(); ++id) {
+    const GpuId gpu{id};
+    if (std::binary_search(dead.begin(), dead.end(), gpu)) continue;
+    if (cut_of(cluster, gpu) != flow::no_link) continue;
+    const std::vector<GpuId> exits = cluster.exits(gpu), entries = cluster.entries(gpu);
+    const std::vector<GpuId>& others = exits.front() == gpu ? entries : exits;
+    if (others.front() == gpu) continue;
+    rerouted.push_back(fmt::format("{} by the NICs of {} others of {}", name_of_gpu(cluster, gpu),
+                                   others.size(), cluster.node_name(cluster.node_of(gpu))));
+  }
+  return rerouted;
+}
+
 std::vector<std::string> describe_reroutes(const Cluster& cluster, std::size_t most) {
-  std::vector<std::string> rerouted, cut, slower, failed;
+  std::vector<std::string> cut, without_rank, slower, failed;
   if (cluster.slowdowns().empty()) return {};
   for (const Slowdown& slow : cluster.slowdowns()) {
     if (slow.factor == 0.0)
@@ -63,26 +84,23 @@ std::vector<std::string> describe_reroutes(const Cluster& cluster, std::size_t m
       slower.push_back(
           fmt::format("{} at {:g} of its rate", cluster.link_name(slow.link), slow.factor));
   }
+  const std::vector<GpuId> dead = failed_gpus(cluster);
   for (std::uint32_t id = 0; id < cluster.gpus() && !failed.empty(); ++id) {
     const GpuId gpu{id};
-    if (const flow::LinkId link = cut_of(cluster, gpu); link != flow::no_link) {
+    if (std::binary_search(dead.begin(), dead.end(), gpu)) continue;
+    if (const flow::LinkId link = cut_of(cluster, gpu); link != flow::no_link)
       cut.push_back(fmt::format("{} (by {})", name_of_gpu(cluster, gpu), cluster.link_name(link)));
-      continue;
-    }
-    if (!cluster.has_nics()) continue;
-    const std::vector<GpuId> exits = cluster.exits(gpu), entries = cluster.entries(gpu);
-    const std::vector<GpuId>& others = exits.front() == gpu ? entries : exits;
-    if (others.front() == gpu) continue;
-    rerouted.push_back(fmt::format("{} by the NICs of {} others of {}", name_of_gpu(cluster, gpu),
-                                   others.size(), cluster.node_name(cluster.node_of(gpu))));
   }
+  for (const GpuId gpu : dead)
+    without_rank.push_back(name_of_gpu(cluster, gpu));
   std::vector<std::string> text;
   const auto say = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) text.push_back(what + some_of(names, most) + ".");
   };
   say("Failed: ", failed);
-  say("Slower: ", slower);
-  say("Rerouted over NVLink: ", rerouted);
+  say("Slower (traffic stays on them, only failed NICs are gone round): ", slower);
+  say("Rerouted over NVLink: ", rerouted_gpus(cluster));
+  say("Failed GPUs, which take no ranks: ", without_rank);
   say("Cut off: ", cut);
   return text;
 }

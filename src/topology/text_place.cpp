@@ -20,7 +20,7 @@ Place TextPlaces::at(int line, int column, std::string pointer) const {
   Place place;
   place.file = file_;
   place.line = line;
-  place.column = column;
+  place.column = line >= 1 ? std::max(column, 1) : column;
   place.pointer = std::move(pointer);
   const auto number = static_cast<std::size_t>(std::max(line, 1)) - 1;
   if (line >= 1 && number < begin_.size()) {

@@ -13,8 +13,8 @@ class TextPlaces {
  public:
   TextPlaces(std::string file, std::string_view text);
 
-  /// Lines and columns count from 1.
-  [[nodiscard]] Place at(int line, int column = 0, std::string pointer = {}) const;
+  /// Lines and columns count from 1; a line without a column is where it begins.
+  [[nodiscard]] Place at(int line, int column = 1, std::string pointer = {}) const;
   [[nodiscard]] Place at_offset(std::size_t offset) const;
 
  private:

@@ -96,6 +96,7 @@ class Wirer {
                                    imported_.nodes.size(), nodes_.size(), instance_.id));
     if (auto checked = check_depths(); !checked) return fail(checked.error());
     spans_nodes_ = instance_.nvlink_domain_gpus > instance_.gpus;
+    if (auto known = check_domains(); !known) return fail(known.error());
     find_domains();
     std::uint32_t most = 1;
     for (const auto& [name, members] : domains_)
@@ -144,6 +145,27 @@ class Wirer {
                         fmt::format("{} names no switch above it", nodes_.front()->name),
                         "topology.k8s.aws/network-node-layer-N labels are needed"));
     return {};
+  }
+
+  /// Which nodes share an UltraServer has to be in the file: a guess decides what is NVLink.
+  Result<void> check_domains() {
+    if (!spans_nodes_) return {};
+    std::size_t bare = 0;
+    const ImportedNode* first = nullptr;
+    for (const ImportedNode* node : nodes_) {
+      if (!node->domain.empty()) continue;
+      if (first == nullptr) first = node;
+      ++bare;
+    }
+    if (first == nullptr) return {};
+    return fail(error(
+        Code::bad_cluster, first->place,
+        fmt::format(
+            "which nodes share an NVLink domain is not said: {} is a part of an UltraServer, "
+            "and {} of {} nodes name none, {} the first",
+            instance_.id, bare, nodes_.size(), first->name),
+        "Slurm's blocks (BlockName=), CapacityBlockId of EC2's answer or the NVLink domain labels "
+        "of Kubernetes do"));
   }
 
   void find_domains() {

@@ -1,5 +1,7 @@
 #include "flowplan/accuracy/nccl_log.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 namespace nccl_log_test {
@@ -140,6 +142,35 @@ TEST_CASE("a log without rows and files of other kinds are refused") {
   const auto torn = parse_nccl_log(R"({"nccl_version": 22807, "results": [)", "run.json");
   REQUIRE_FALSE(torn);
   CHECK(torn.error().front().code == Code::json_syntax);
+}
+
+TEST_CASE("rows whose times are none are refused with what is wrong") {
+  const std::string head = before(whole_log, "           8");
+  const std::string nan_row = "  8  2  float  sum  -1  nan  0.00  0.00  0\n";
+  const std::string zero_row = "  16  4  float  sum  -1  0.0  0.00  0.00  0\n";
+  refused_log(head + nan_row + zero_row, Code::bad_measurement,
+              "none of the log's 2 rows can be used: time nan us");
+  CHECK(parse_nccl_log(head + nan_row, "run.log").error().front().place.line ==
+        1 + std::count(head.begin(), head.end(), '\n'));
+  refused_log(head + "  0  0  float  sum  -1  12.5  0.00  0.00  0\n", Code::bad_measurement,
+              "of size 0");
+  refused_log(R"({"nccl_version": 22807, "results": [{"size": 8, "out_of_place": {"time": 0}}]})",
+              Code::bad_measurement, "1 row can be used: time 0 us");
+}
+
+TEST_CASE("rows whose times are none are counted beside good ones") {
+  const std::string head = before(whole_log, "           8");
+  const auto log = parse_nccl_log(head +
+                                      "  0  0  float  sum  -1  12.5  0.00  0.00  0\n"
+                                      "  8  2  float  sum  -1  inf  0.00  0.00  0\n"
+                                      "  16  4  float  sum  -1  20.0  0.00  0.00  0\n",
+                                  "run.log");
+  REQUIRE(log);
+  REQUIRE(log->lines.size() == 1);
+  CHECK(log->lines.front().size_bytes == 16.0);
+  CHECK(log->unusable.rows == 1);
+  CHECK(log->unusable.what == "time inf us");
+  CHECK(log->empty_rows == 1);
 }
 
 TEST_CASE("sockets and a missing GPUDirect are seen") {

@@ -52,6 +52,32 @@ TEST_CASE("--min-ratio decides the exit code for the sizes between -b and -e") {
   CHECK(compared({"-b", "1T"}).code == 3);
 }
 
+TEST_CASE("a summary leaves out what the log does not have and names the worst size") {
+  const Ran large = compared({"-b", "4G"});
+  CHECK(contains(large.out, "Ratio, large sizes"));
+  CHECK_FALSE(contains(large.out, "Ratio, small sizes"));
+  CHECK(contains(large.out, "Ratio, worst size   0.993 at 8.00 GiB"));
+  const auto json = nlohmann::json::parse(compared({"-b", "4G", "--format", "json"}).out);
+  CHECK(json["small_ratio"].is_null());
+  CHECK(json["least_ratio_size_bytes"] == 8.0 * 1024 * 1024 * 1024);
+}
+
+TEST_CASE("a log of other GPUs than the instance's does not pass in silence") {
+  const Ran ran = flowplan_run({"collective", "--compare", log_file, "--instance", "p4d.24xlarge"});
+  CHECK(ran.code == 0);
+  CHECK(contains(ran.out, "another GPU: NVIDIA H100 80GB HBM3 in the log, p4d.24xlarge has A100"));
+  CHECK(contains(ran.out, "is this the cluster?"));
+  CHECK_FALSE(contains(ran.out, "nothing falls short"));
+}
+
+TEST_CASE("validate says once that a file is no table of measurements") {
+  const Ran ran = flowplan_run({"validate", "README.md"});
+  CHECK(ran.code == 3);
+  CHECK(contains(ran.err, "FP016"));
+  CHECK(contains(ran.err, "no table of measurements"));
+  CHECK_FALSE(contains(ran.err, "FP015"));
+}
+
 TEST_CASE("what does not go with --compare is refused") {
   CHECK(compared({"--degrade", "nic:gpu0=0"}).code == 2);
   CHECK(flowplan_run({"collective", "all_reduce", "--instance", "p5.48xlarge", "--min-ratio", "1"})

@@ -16,6 +16,8 @@ struct ComparedLine {
   NcclLogLine measured;
   collective::Outcome expected;
   double ratio = 0.0;  ///< expected time over measured: measured busbw over the expected one
+  /// Above the prediction's band, and as far above one as a shortfall that is told is below.
+  bool faster = false;
 };
 
 /// Measured against expected, and what may be behind a shortfall.
@@ -23,18 +25,22 @@ struct LogComparison {
   std::string operation, instance, profile;
   int nodes = 0, ranks = 0;
   std::vector<ComparedLine> lines;
-  double large_ratio = 1.0;  ///< median over sizes whose transfer counts; 1 when there are none
-  double small_ratio = 1.0;  ///< median over sizes that latency rules; 1 when there are none
-  double least_ratio = 1.0;
-  std::vector<std::string> causes;   ///< likeliest first; empty: nothing falls short
-  std::vector<std::string> remarks;  ///< about the log: cut off, wrong values, forced choices
+  /// Median (of two in the middle the lower) over the sizes whose transfer counts, and over those
+  /// that latency rules; nothing when the log has none.
+  std::optional<double> large_ratio, small_ratio;
+  double least_ratio = 1.0;         ///< the worst of all sizes
+  double least_bytes = 0.0;         ///< its size
+  std::vector<std::string> causes;  ///< of what differs, likeliest first; empty: nothing does
+  /// About the log: another GPU or count of hosts than the cluster's, cut off, wrong values, rows
+  /// passed over, forced choices.
+  std::vector<std::string> remarks;
 };
 
 struct CompareOptions {
   /// Of the request; those that the log names as forced otherwise.
   std::optional<collective::Algorithm> algorithm;
   std::optional<collective::Protocol> protocol;
-  /// A shortfall below this ratio looks for causes; in (0, 1].
+  /// A shortfall below this ratio looks for causes, and so does 1 over it; in (0, 1].
   double tell_below = 0.9;
 };
 

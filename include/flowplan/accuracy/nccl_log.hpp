@@ -20,6 +20,13 @@ struct NcclLogLine {
   int line = 0;                     ///< of the file; 0 in JSON
 };
 
+/// Rows that were passed over because a number in them cannot be.
+struct UnusableRows {
+  int rows = 0;
+  int line = 0;      ///< of the first; 0 in JSON
+  std::string what;  ///< wrong in the first: "time nan us"
+};
+
 /// A log of nccl-tests: what it says about the run, and its rows.
 struct NcclLog {
   std::string file;
@@ -31,7 +38,9 @@ struct NcclLog {
   int ranks = 0;                                   ///< 0: the log lists no devices
   int hosts = 0;
   std::vector<NcclLogLine> lines;  ///< in the file's order
-  bool concluded = false;          ///< the summary at its end was seen: the sweep is whole
+  UnusableRows unusable;
+  int empty_rows = 0;      ///< of size 0, which nccl-tests prints when ranks outnumber data
+  bool concluded = false;  ///< the summary at its end was seen: the sweep is whole
 
   // What NCCL_DEBUG=INFO and the environment add.
   std::string forced_algorithm, forced_protocol;  ///< NCCL_ALGO, NCCL_PROTO; empty: not forced
@@ -42,8 +51,8 @@ struct NcclLog {
 
 /// Reads the text that nccl-tests prints (any lines around it are passed over: mpirun, NCCL_DEBUG),
 /// or what its -J option writes, which is JSON. Errors FP016 for a file that is neither, FP082 for
-/// one without a row (a run that stopped before its first size) and for rows that cannot be read;
-/// those of read_text and JsonDocument.
+/// one without a usable row (a run that stopped before its first size; times that are none); those
+/// of read_text and JsonDocument.
 [[nodiscard]] Result<NcclLog> read_nccl_log(const std::string& path);
 [[nodiscard]] Result<NcclLog> parse_nccl_log(std::string text, std::string file);
 

@@ -9,7 +9,8 @@
 namespace flowplan::report {
 
 /// Measured against expected for each size of an nccl-tests log, and the likely causes of a
-/// shortfall. Sizes whose ratio is below `min_ratio` are marked; 0: none.
+/// shortfall. Sizes whose ratio is below `min_ratio` are marked (0: none), and those that are
+/// faster than expected.
 [[nodiscard]] Document log_comparison(const accuracy::LogComparison& comparison,
                                       const accuracy::NcclLog& log, double min_ratio);
 [[nodiscard]] std::string log_comparison_json(const accuracy::LogComparison& comparison,

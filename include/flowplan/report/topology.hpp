@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "flowplan/report/document.hpp"
@@ -17,6 +19,7 @@ struct TopologyView {
   std::vector<std::pair<double, topology::Summary>> at;
   const topology::Cluster* cluster = nullptr;  ///< the one that `summary` sums up, degraded or not
   std::vector<std::string> reroutes;           ///< of a degraded one
+  std::optional<topology::Summary> built;      ///< as built, of a degraded one
 };
 
 /// Counts, capacity and bisection by tier, what is claimed and what is assumed; leaves and nodes of

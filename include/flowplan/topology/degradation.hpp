@@ -22,8 +22,12 @@ namespace flowplan::topology {
 /// needs it.
 [[nodiscard]] std::vector<Slowdown> slow_gpu(const Cluster& cluster, GpuId gpu, double factor);
 
+/// GPUs of which every link has failed, as `slow_gpu(cluster, gpu, 0)` makes it: `place()` gives
+/// them no rank. In order.
+[[nodiscard]] std::vector<GpuId> failed_gpus(const Cluster& cluster);
+
 /// Reads a what-if as people type it, "WHAT:WHERE=FACTOR": factor 0.5 leaves half of the capacity,
-/// 0 is a failure, both directions. Several are joined by commas.
+/// 0 is a failure, both directions; 0 to 1. Several are joined by commas.
 ///
 ///     nic:gpu12=0.5      the NICs of GPU 12 (and of those that share them)
 ///     nic:node3=0        all NICs of a node
@@ -37,13 +41,18 @@ namespace flowplan::topology {
 ///     link:node0.nic0->leaf0=0.5   one link, this direction only, as reports name it
 ///
 /// In an imported cluster nodes, leaves and pods go by their own names too. Errors: FP090 for what
-/// cannot be read, FP060 for a part that the cluster does not have, with the nearest name.
+/// cannot be read and for a factor outside 0 to 1, FP060 for a part that the cluster does not have,
+/// with the nearest name.
 [[nodiscard]] Result<std::vector<Slowdown>> parse_degradation(const Cluster& cluster,
                                                               std::string_view text);
 
+/// GPUs that leave their node by others' NICs because their own have failed, a sentence each.
+[[nodiscard]] std::vector<std::string> rerouted_gpus(const Cluster& cluster);
+
 /// How traffic finds its way in a degraded cluster, a sentence for each kind of trouble: which GPUs
 /// leave their node by others' NICs, which are cut off and by which link, and which links are only
-/// slower. At most `most` of each kind are named, the rest counted. Empty as built.
+/// slower, which nothing goes round. At most `most` of each kind are named, the rest counted. Empty
+/// as built.
 [[nodiscard]] std::vector<std::string> describe_reroutes(const Cluster& cluster,
                                                          std::size_t most = 8);
 

@@ -54,8 +54,8 @@ struct Imported {
 /// domain, then as in the file; the two nearest layers of switches are leaves and pods, those above
 /// act as one core. UltraServers that the file lists in part are filled up with nodes that take no
 /// ranks. `spec.count` and `spec.wiring` are set, `spec.fabric` is for the caller; what was
-/// assumed is in the wiring's notes. Errors FP030 for a type that the catalog does not have, FP060 without a type,
-/// with several, or when nodes do not name their switches.
+/// assumed is in the wiring's notes. Errors FP030 for a type that the catalog does not have, FP060
+/// without a type, with several, or when nodes do not name their switches.
 [[nodiscard]] Result<ClusterSpec> wire(const catalog::Catalog& catalog, const Imported& imported,
                                        const std::string& instance);
 

@@ -36,7 +36,8 @@ struct Placement {
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpu.size()); }
 };
 
-/// GPUs that can have a rank: those of nodes that take ranks, at most `gpus_per_domain` a domain.
+/// GPUs that can have a rank: those of nodes that take ranks, but for failed ones, at most
+/// `gpus_per_domain` a domain.
 [[nodiscard]] std::uint32_t room(const Cluster& cluster, const PlacementSpec& spec = {});
 
 /// Fills domain after domain with `ranks` ranks; the last domain may be partly used, nodes that
