@@ -48,7 +48,8 @@ TEST_CASE("an UltraServer's nodes are drawn one by one") {
 }
 
 TEST_CASE("what is degraded is drawn apart and says so") {
-  const Cluster built = build(p5(), 64);
+  const topology::Hardware hardware = p5();  // outlives the cluster, as a catalog does
+  const Cluster built = build(hardware, 64);
   const auto slow = topology::parse_degradation(built, "nic:node3=0,uplink:leaf1=0.5").value();
   const std::string dot = topology_dot(built.degraded(slow), "t");
   CHECK(times(dot, "<b>node3</b>") == 1);
@@ -58,7 +59,8 @@ TEST_CASE("what is degraded is drawn apart and says so") {
 }
 
 TEST_CASE("GraphML has every vertex and every link") {
-  const Cluster cluster = build(p5(), 3);
+  const topology::Hardware hardware = p5();
+  const Cluster cluster = build(hardware, 3);
   const std::string xml = topology_graphml(cluster).value();
   CHECK(times(xml, "<node id=") == cluster.vertices());
   CHECK(times(xml, "<edge id=") == cluster.links());
