@@ -89,7 +89,8 @@ std::string laid_out(const std::string& dot) {
   const std::lock_guard<std::mutex> lock(graphviz_lock());
   std::string svg;
   agseterr(AGMAX);  // libraries do not print
-  GVC_t* context = gvContext();
+  // One for the process: Graphviz 2.43 reads the last font's name of a context that was freed.
+  static GVC_t* const context = gvContext();
   if (context == nullptr) return svg;
   if (Agraph_t* graph = read_graph(dot)) {
     if (gvLayout(context, graph, "dot") == 0) {
@@ -103,7 +104,6 @@ std::string laid_out(const std::string& dot) {
     }
     agclose(graph);
   }
-  gvFreeContext(context);
   return svg;
 }
 
