@@ -51,7 +51,9 @@ function(flowplan_module_test name)
   target_compile_definitions(flowplan_${name}_test PRIVATE
     FLOWPLAN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     CATCH_CONFIG_FAST_COMPILE)
-  add_test(NAME ${name} COMMAND flowplan_${name}_test)
+  # Under sanitizers without the cases tagged [slow], whose code other cases run on less.
+  add_test(NAME ${name} COMMAND flowplan_${name}_test $<$<BOOL:${FLOWPLAN_SANITIZE}>:~[slow]>
+           COMMAND_EXPAND_LISTS)
   # A folder of its own for temporary files: two builds' tests may run at the same time.
   set(temporary "${CMAKE_CURRENT_BINARY_DIR}/tmp/${name}")
   file(MAKE_DIRECTORY "${temporary}")

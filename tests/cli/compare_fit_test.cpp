@@ -93,7 +93,7 @@ TEST_CASE("what does not go with --compare is refused") {
       3);
 }
 
-TEST_CASE("fit writes an overlay that the catalog takes") {
+TEST_CASE("fit writes an overlay that the catalog takes", "[slow]") {
   const auto overlay = std::filesystem::temp_directory_path() / "flowplan-cli-fit-overlay.json";
   const Ran ran =
       flowplan_run({"fit", log_file, "--instance", "p5.48xlarge", "--overlay", overlay.string()});
@@ -107,7 +107,7 @@ TEST_CASE("fit writes an overlay that the catalog takes") {
   CHECK(with.code == 0);
 }
 
-TEST_CASE("fit reports errors before, after and with groups left out") {
+TEST_CASE("fit reports errors before, after and with groups left out", "[slow]") {
   const Ran ran = flowplan_run({"fit", log_file, "tests/accuracy/collectives.csv", "--instance",
                                 "p5.48xlarge", "--leave-out", "--format", "json"});
   INFO(ran.err);

@@ -28,7 +28,7 @@ Ran planned(const std::vector<std::string>& more) {
 
 }  // namespace
 
-TEST_CASE("a search from options alone ranks clusters in every format") {
+TEST_CASE("a search from options alone ranks clusters in every format", "[slow]") {
   const Ran text = planned({"--tokens", "100B", "--objective", "cost"});
   CHECK(text.code == 0);
   CHECK(text.err.empty());
@@ -43,14 +43,14 @@ TEST_CASE("a search from options alone ranks clusters in every format") {
   }
 }
 
-TEST_CASE("one thread and three print the same bytes") {
+TEST_CASE("one thread and three print the same bytes", "[slow]") {
   const Ran one = planned({"--format", "json", "--threads", "1"});
   const Ran three = planned({"--format", "json", "--threads", "3"});
   CHECK(one.code == 0);
   CHECK(one.out == three.out);
 }
 
-TEST_CASE("timing goes to standard error, the result stays as it is") {
+TEST_CASE("timing goes to standard error, the result stays as it is", "[slow]") {
   const Ran plain = planned({});
   const Ran timed = planned({"--timing"});
   CHECK(timed.out == plain.out);
@@ -58,7 +58,7 @@ TEST_CASE("timing goes to standard error, the result stays as it is") {
   CHECK(contains(timed.err, "us a candidate"));
 }
 
-TEST_CASE("limits that nothing meets: exit code 4 and what comes nearest") {
+TEST_CASE("limits that nothing meets: exit code 4 and what comes nearest", "[slow]") {
   const Ran late = planned({"--tokens", "100T", "--deadline", "1d"});
   CHECK(late.code == 4);
   CHECK(contains(late.out, "the fastest takes"));
@@ -72,7 +72,7 @@ TEST_CASE("limits that nothing meets: exit code 4 and what comes nearest") {
   CHECK(contains(large.out, "GPUs to fit"));
 }
 
-TEST_CASE("options of a search that cannot be meant are refused where they stand") {
+TEST_CASE("options of a search that cannot be meant are refused where they stand", "[slow]") {
   struct Case {
     std::vector<std::string> args;
     int code;
@@ -106,7 +106,7 @@ TEST_CASE("options of a search that cannot be meant are refused where they stand
   CHECK(flowplan_run({"plan"}).code == 2);
 }
 
-TEST_CASE("the scaling laws say what they hold for") {
+TEST_CASE("the scaling laws say what they hold for", "[slow]") {
   const Ran ran = flowplan_run({"plan", "--optimal-for", "1e24"});
   CHECK(ran.code == 0);
   CHECK(contains(ran.out, "Besiroglu"));
