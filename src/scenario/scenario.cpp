@@ -14,6 +14,7 @@
 #include "flowplan/base/json_schema.hpp"
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/estimate/metric.hpp"
+#include "placed_faults.hpp"
 #include "prune.hpp"
 #include "search_reader.hpp"
 #include "training_keys.hpp"
@@ -28,7 +29,7 @@ using Json = nlohmann::ordered_json;
 class Reader {
  public:
   Reader(const catalog::Catalog& catalog, const JsonDocument& document)
-      : catalog_(catalog), document_(document) {}
+      : catalog_(catalog), document_(document), faults_(document) {}
 
   /// Reads a document that follows the schema.
   Result<Scenario> scenario(ReadFor purpose) {
@@ -48,7 +49,7 @@ class Reader {
       }
     }
     if (root.contains("search")) result.search = read_search(catalog_, document_, faults_);
-    if (!faults_.empty()) return fail(std::move(faults_));
+    if (!faults_.all.empty()) return fail(std::move(faults_.all));
     return result;
   }
 
@@ -62,37 +63,23 @@ class Reader {
         if (!(*checks)[i].is_null()) check((*checks)[i], child_pointer("/checks", i));
       }
     }
-    return std::move(faults_);
+    return std::move(faults_.all);
   }
 
  private:
-  void fault(Code code, std::string_view pointer, std::string message, std::string hint = {}) {
-    faults_.push_back(error(code, document_.place(pointer), std::move(message), std::move(hint)));
-  }
-
-  /// Takes a result's value, or its faults, placed at `pointer` unless they have a place.
-  template <class T>
-  std::optional<T> take(Result<T> result, std::string_view pointer) {
-    if (result) return std::move(*result);
-    for (Diagnostic& d : result.error()) {
-      if (d.place.file.empty()) d.place = document_.place(pointer);
-      faults_.push_back(std::move(d));
-    }
-    return std::nullopt;
-  }
-
   ClusterSection cluster(const Json& json) {
     ClusterSection section;
     if (const auto name = json.find("instance"); name != json.end()) {
-      const auto instance = take(catalog_.instance(name->get<std::string>()), "/cluster/instance");
+      const auto instance =
+          faults_.take(catalog_.instance(name->get<std::string>()), "/cluster/instance");
       if (instance) section.instance = *instance;
     }
     const auto count = json.find("count");
     const auto nodes = json.find("nodes");
     if (count != json.end() && nodes != json.end() && *count != *nodes) {
-      fault(Code::bad_cluster, "/cluster/nodes",
-            fmt::format("`count` is {} but `nodes` is {}", count->dump(), nodes->dump()),
-            "they mean the same: give one of them");
+      faults_.add(Code::bad_cluster, "/cluster/nodes",
+                  fmt::format("`count` is {} but `nodes` is {}", count->dump(), nodes->dump()),
+                  "they mean the same: give one of them");
     } else if (count != json.end() || nodes != json.end()) {
       section.count = (count != json.end() ? *count : *nodes).get<int>();
     }
@@ -105,12 +92,12 @@ class Reader {
   void machines_missing(const ClusterSection& section) {
     const Json& json = document_.root()["cluster"];
     if (!json.contains("instance")) {
-      fault(Code::missing_key, "/cluster", "the cluster needs an `instance`",
-            document_.root().contains("search") ? "`flowplan plan` searches for it" : "");
+      faults_.add(Code::missing_key, "/cluster", "the cluster needs an `instance`",
+                  document_.root().contains("search") ? "`flowplan plan` searches for it" : "");
     }
     if (section.count > 0 || json.contains("count")) return;  // they disagree
-    fault(Code::missing_key, "/cluster", "the cluster needs a `count`",
-          "the number of instances, UltraServers or nodes");
+    faults_.add(Code::missing_key, "/cluster", "the cluster needs a `count`",
+                "the number of instances, UltraServers or nodes");
   }
 
   std::string purchase(const std::string& name) {
@@ -121,8 +108,9 @@ class Reader {
     }
     if (known.count(name) == 0) {
       const std::vector<std::string> names(known.begin(), known.end());
-      fault(Code::unknown_name, "/cluster/purchase",
-            fmt::format("no price is known for a purchase model `{}`", name), suggest(name, names));
+      faults_.add(Code::unknown_name, "/cluster/purchase",
+                  fmt::format("no price is known for a purchase model `{}`", name),
+                  suggest(name, names));
     }
     return name;
   }
@@ -180,7 +168,7 @@ class Reader {
 
   std::optional<double> tokens(const Json& json) {
     if (json.is_number()) return json.get<double>();
-    return take(parse_count(json.get<std::string>()), "/workload/tokens");
+    return faults_.take(parse_count(json.get<std::string>()), "/workload/tokens");
   }
 
   std::string framework(const std::string& name) {
@@ -189,8 +177,9 @@ class Reader {
       if (set.kind() == "framework") known.push_back(framework_name(set.id()));
     }
     if (std::find(known.begin(), known.end(), framework_name(name)) == known.end()) {
-      fault(Code::unknown_name, "/workload/framework",
-            fmt::format("the catalog has no framework profile `{}`", name), suggest(name, known));
+      faults_.add(Code::unknown_name, "/workload/framework",
+                  fmt::format("the catalog has no framework profile `{}`", name),
+                  suggest(name, known));
     }
     return framework_name(name);
   }
@@ -208,7 +197,7 @@ class Reader {
     const std::string name = json.get<std::string>();
     const bool is_path = name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0;
     if (is_path) return config(name, checkpoint);
-    const auto found = take(catalog_.transformer(name), pointer);
+    const auto found = faults_.take(catalog_.transformer(name), pointer);
     return found ? **found : model::Transformer{};
   }
 
@@ -218,18 +207,21 @@ class Reader {
     const fs::path path = fs::path(document_.file()).parent_path() / name;
     auto text = JsonDocument::read(path.string());
     if (!text && text.error().front().code == Code::file_not_found) {
-      fault(Code::file_not_found, "/workload/model", fmt::format("no such file: {}", path.string()),
-            text.error().front().hint);
+      faults_.add(Code::file_not_found, "/workload/model",
+                  fmt::format("no such file: {}", path.string()), text.error().front().hint);
       return {};
     }
-    const auto document = take(std::move(text), "/workload/model");
+    const auto document = faults_.take(std::move(text), "/workload/model");
     if (!document) return {};
-    const auto read = take(model::read_config(*document, config_name(path)), "/workload/model");
+    const auto read =
+        faults_.take(model::read_config(*document, config_name(path)), "/workload/model");
     if (!read) return {};
     const fs::path index_path = path.parent_path() / model::checkpoint_index_name;
     if (std::error_code ignored; fs::exists(index_path, ignored)) {
-      if (const auto index = take(JsonDocument::read(index_path.string()), "/workload/model")) {
-        checkpoint = take(model::check_checkpoint(*read, *document, *index), "/workload/model");
+      if (const auto index =
+              faults_.take(JsonDocument::read(index_path.string()), "/workload/model")) {
+        checkpoint =
+            faults_.take(model::check_checkpoint(*read, *document, *index), "/workload/model");
       }
     }
     return *read;
@@ -256,13 +248,13 @@ class Reader {
     t.gated_mlp = json.value("gated_mlp", json.contains("ffn"));
     t.tied_embeddings = json.value("tied_embeddings", false);
     if (!json.contains("head_dim") && t.hidden % t.heads != 0) {
-      fault(Code::not_divisible, "/workload/model/heads",
-            fmt::format("{} heads do not divide the hidden width {}", t.heads, t.hidden),
-            "state `head_dim` where it is not hidden / heads");
+      faults_.add(Code::not_divisible, "/workload/model/heads",
+                  fmt::format("{} heads do not divide the hidden width {}", t.heads, t.hidden),
+                  "state `head_dim` where it is not hidden / heads");
     }
     if (t.heads % t.kv_heads != 0) {
-      fault(Code::not_divisible, "/workload/model/kv_heads",
-            fmt::format("{} key-value heads do not divide {} heads", t.kv_heads, t.heads));
+      faults_.add(Code::not_divisible, "/workload/model/kv_heads",
+                  fmt::format("{} key-value heads do not divide {} heads", t.kv_heads, t.heads));
     }
     return t;
   }
@@ -285,35 +277,39 @@ class Reader {
     const bool bounded = check.min || check.max;
     if (check.expect_infeasible) {
       if (!check.metric.empty() || bounded) {
-        fault(Code::bad_check, pointer, "`expect` stands alone, without `metric`, `min` and `max`",
-              "make it two checks");
+        faults_.add(Code::bad_check, pointer,
+                    "`expect` stands alone, without `metric`, `min` and `max`",
+                    "make it two checks");
       }
       return;
     }
     if (!check.binding.empty()) {
-      fault(Code::bad_check, child_pointer(pointer, "binding"), "`binding` goes with `expect`");
+      faults_.add(Code::bad_check, child_pointer(pointer, "binding"),
+                  "`binding` goes with `expect`");
     }
     if (check.metric.empty() || !bounded) {
-      fault(Code::bad_check, pointer, "a check needs `metric` with `min` or `max`, or `expect`",
-            R"(for example {"metric": "training.mfu", "min": 0.4})");
+      faults_.add(Code::bad_check, pointer,
+                  "a check needs `metric` with `min` or `max`, or `expect`",
+                  R"(for example {"metric": "training.mfu", "min": 0.4})");
       return;
     }
     if (check.min && check.max && *check.min > *check.max) {
-      fault(Code::bad_check, pointer,
-            fmt::format("nothing is at least {} and at most {}", *check.min, *check.max));
+      faults_.add(Code::bad_check, pointer,
+                  fmt::format("nothing is at least {} and at most {}", *check.min, *check.max));
     }
     if (!find_metric(check.metric)) {
       std::vector<std::string> known;
       for (const MetricInfo& metric : metric_registry())
         known.emplace_back(metric.id);
-      fault(Code::unknown_metric, child_pointer(pointer, "metric"),
-            fmt::format("there is no metric `{}`", check.metric), suggest(check.metric, known));
+      faults_.add(Code::unknown_metric, child_pointer(pointer, "metric"),
+                  fmt::format("there is no metric `{}`", check.metric),
+                  suggest(check.metric, known));
     }
   }
 
   const catalog::Catalog& catalog_;
   const JsonDocument& document_;
-  Diagnostics faults_;
+  PlacedFaults faults_;
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ constexpr std::array context_kinds{
 /// Reads the section; the schema has been followed.
 class SearchReader {
  public:
-  SearchReader(const catalog::Catalog& catalog, const JsonDocument& document, Diagnostics& faults)
-      : catalog_(catalog), document_(document), faults_(faults) {}
+  SearchReader(const catalog::Catalog& catalog, PlacedFaults& faults)
+      : catalog_(catalog), faults_(faults) {}
 
   SearchSection read(const Json& json) {
     SearchSection s;
@@ -54,32 +54,19 @@ class SearchReader {
     if (json.contains("per_cluster")) s.per_cluster = json["per_cluster"].get<int>();
     if (json.contains("space")) s.space = space(json["space"]);
     if (s.min_gpus && s.max_gpus && *s.min_gpus > *s.max_gpus) {
-      fault(Code::value_out_of_range, "/search/min_gpus",
-            fmt::format("nothing has at least {} and at most {} GPUs", *s.min_gpus, *s.max_gpus));
+      faults_.add(
+          Code::value_out_of_range, "/search/min_gpus",
+          fmt::format("nothing has at least {} and at most {} GPUs", *s.min_gpus, *s.max_gpus));
     }
     return s;
   }
 
  private:
-  void fault(Code code, std::string_view pointer, std::string message, std::string hint = {}) {
-    faults_.push_back(error(code, document_.place(pointer), std::move(message), std::move(hint)));
-  }
-
-  template <class T>
-  std::optional<T> take(Result<T> result, std::string_view pointer) {
-    if (result) return std::move(*result);
-    for (Diagnostic& d : result.error()) {
-      if (d.place.file.empty()) d.place = document_.place(pointer);
-      faults_.push_back(std::move(d));
-    }
-    return std::nullopt;
-  }
-
   std::vector<const catalog::Instance*> instances(const Json& json) {
     std::vector<const catalog::Instance*> found;
     for (std::size_t i = 0; i < json.size(); ++i) {
-      const auto one = take(catalog_.instance(json[i].get<std::string>()),
-                            child_pointer("/search/instances", i));
+      const auto one = faults_.take(catalog_.instance(json[i].get<std::string>()),
+                                    child_pointer("/search/instances", i));
       if (one) found.push_back(*one);
     }
     return found;
@@ -87,14 +74,15 @@ class SearchReader {
 
   std::optional<Usd> budget(const Json& json) {
     if (json.is_number()) return Usd(json.get<double>());
-    const auto amount = take(parse_count(json.get<std::string>()), "/search/budget_usd");
+    const auto amount = faults_.take(parse_count(json.get<std::string>()), "/search/budget_usd");
     return amount ? std::optional<Usd>(Usd(*amount)) : std::nullopt;
   }
 
   std::optional<Seconds> deadline(const std::string& text) {
-    const auto time = take(parse_duration(text), "/search/deadline");
+    const auto time = faults_.take(parse_duration(text), "/search/deadline");
     if (time && time->value() <= 0.0) {
-      fault(Code::value_out_of_range, "/search/deadline", "a deadline is longer than nothing");
+      faults_.add(Code::value_out_of_range, "/search/deadline",
+                  "a deadline is longer than nothing");
     }
     return time;
   }
@@ -143,8 +131,7 @@ class SearchReader {
   }
 
   const catalog::Catalog& catalog_;
-  const JsonDocument& document_;
-  Diagnostics& faults_;
+  PlacedFaults& faults_;
 };
 
 }  // namespace
@@ -171,8 +158,8 @@ std::optional<Objective> find_objective(std::string_view text) {
 }
 
 SearchSection read_search(const catalog::Catalog& catalog, const JsonDocument& document,
-                          Diagnostics& faults) {
-  return SearchReader(catalog, document, faults).read(document.root().at("search"));
+                          PlacedFaults& faults) {
+  return SearchReader(catalog, faults).read(document.root().at("search"));
 }
 
 }  // namespace flowplan::scenario
