@@ -8,6 +8,7 @@
 
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/base/csv_table.hpp"
+#include "shipped_catalog.hpp"
 
 namespace collective_rows_test {
 
@@ -15,12 +16,6 @@ using namespace flowplan;
 using accuracy::Row;
 
 namespace {
-
-const catalog::Catalog& shipped() {
-  static const auto loaded = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  if (!loaded) FAIL(render(loaded.error()));
-  return *loaded;
-}
 
 std::string field(const Row& row, std::string_view key) {
   for (const auto& [name, value] : row.by) {
@@ -36,7 +31,7 @@ constexpr const char* header =
 Row only_row(const std::string& line) {
   const auto table = CsvTable::parse(header + line + "\n", "rows.csv");
   REQUIRE(table);
-  const std::vector<Row> rows = accuracy::collective_rows(shipped(), *table);
+  const std::vector<Row> rows = accuracy::collective_rows(accuracy::shipped_catalog(), *table);
   REQUIRE(rows.size() == 1);
   return rows.front();
 }
@@ -45,7 +40,7 @@ const std::vector<Row>& public_rows() {
   static const std::vector<Row> rows = [] {
     const auto table = CsvTable::read(FLOWPLAN_SOURCE_DIR "/tests/accuracy/collectives.csv");
     if (!table) FAIL(render(table.error()));
-    return accuracy::collective_rows(shipped(), *table);
+    return accuracy::collective_rows(accuracy::shipped_catalog(), *table);
   }();
   return rows;
 }
@@ -158,8 +153,8 @@ TEST_CASE("what a benchmark script adds is added to its rows only") {
                      notes)
                 .predicted;
   };
-  const double offset =
-      (*shipped().constants("collectives-p6-b200"))->at("harness.torch_offset_us");
+  const double offset = (*accuracy::shipped_catalog().constants("collectives-p6-b200"))
+                            ->at("harness.torch_offset_us");
   CHECK(with("torch all_reduce_bench.py; time derived") == Approx(with("") + offset));
 }
 

@@ -10,7 +10,7 @@ using collective::Operation;
 
 LogComparison compared_run(const topology::Cluster& cluster, const NcclLog& log) {
   auto comparison =
-      compare_log(catalog_of_logs(), cluster,
+      compare_log(shipped_catalog(), cluster,
                   profile_named(cluster.spec().instance->collective_profile), log, std::nullopt);
   if (!comparison) FAIL(render(comparison.error()));
   return std::move(*comparison);
@@ -116,13 +116,13 @@ TEST_CASE("a log that does not fit the cluster is refused") {
   NcclLog log = log_of_run(*cluster, profile_named("collectives-p5"), Operation::all_reduce);
   log.ranks = 15;
   const auto many =
-      compare_log(catalog_of_logs(), *cluster, profile_named("collectives-p5"), log, std::nullopt);
+      compare_log(shipped_catalog(), *cluster, profile_named("collectives-p5"), log, std::nullopt);
   REQUIRE_FALSE(many);
   CHECK(many.error().front().code == Code::bad_placement);
   log.ranks = 16;
   log.operation.reset();
   const auto nameless =
-      compare_log(catalog_of_logs(), *cluster, profile_named("collectives-p5"), log, std::nullopt);
+      compare_log(shipped_catalog(), *cluster, profile_named("collectives-p5"), log, std::nullopt);
   REQUIRE_FALSE(nameless);
   CHECK(nameless.error().front().code == Code::bad_collective);
   CHECK_THAT(nameless.error().front().hint,

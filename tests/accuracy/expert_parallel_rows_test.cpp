@@ -8,6 +8,7 @@
 
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/base/csv_table.hpp"
+#include "shipped_catalog.hpp"
 
 namespace expert_parallel_rows_test {
 
@@ -20,10 +21,8 @@ const accuracy::Report& report_of(const std::string& file) {
   static std::map<std::string, accuracy::Report> reports;
   const auto known = reports.find(file);
   if (known != reports.end()) return known->second;
-  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  if (!catalog) FAIL(render(catalog.error()));
-  auto report =
-      accuracy::validate(*catalog, std::string(FLOWPLAN_SOURCE_DIR "/tests/accuracy/") + file);
+  auto report = accuracy::validate(accuracy::shipped_catalog(),
+                                   std::string(FLOWPLAN_SOURCE_DIR "/tests/accuracy/") + file);
   if (!report) FAIL(render(report.error()));
   return reports.emplace(file, std::move(*report)).first->second;
 }
@@ -147,8 +146,6 @@ TEST_CASE("custom all-reduce rows are known by their columns and predicted on ev
 }
 
 TEST_CASE("custom all-reduce rows that do not say enough are skipped with the reason") {
-  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  REQUIRE(catalog);
   const auto table = CsvTable::parse(
       "gpu,allreduce_dtype,num_gpus,message_size,latency,source\n"
       "H100,bfloat16,8,1048576,0.0355,x\n"
@@ -158,7 +155,7 @@ TEST_CASE("custom all-reduce rows that do not say enough are skipped with the re
       "H100,bfloat16,8,1048576,,x\n",
       "rows.csv");
   REQUIRE(table);
-  const auto rows = accuracy::custom_all_reduce_rows(*catalog, *table);
+  const auto rows = accuracy::custom_all_reduce_rows(accuracy::shipped_catalog(), *table);
   REQUIRE(rows.size() == 5);
   CHECK(rows[0].predicted);
   CHECK(rows[1].skipped == "data type unknown: posit");

@@ -117,7 +117,7 @@ TEST_CASE("an overlay makes the catalog predict the measured times") {
   std::filesystem::remove(path);
   if (!overlaid) FAIL(render(overlaid.error()));
   const FitPoint& largest = points.back();
-  const auto before = collective::predict(catalog_of_logs(), *largest.cluster, largest.request);
+  const auto before = collective::predict(shipped_catalog(), *largest.cluster, largest.request);
   const auto after = collective::predict(*overlaid, *largest.cluster, largest.request);
   REQUIRE(after);
   CHECK(after->time.value() * 1e6 == Approx(largest.measured_us).epsilon(0.02));
@@ -134,9 +134,9 @@ TEST_CASE("rows of other systems and stacks are passed over with their reason") 
       "4,ep_dispatch,H100,p5.48xlarge,2,16,EFA,,5000,,,2.28.7,,x,\n",
       "rows.csv");
   REQUIRE(table);
-  const auto instance = catalog_of_logs().instance("p5.48xlarge");
+  const auto instance = shipped_catalog().instance("p5.48xlarge");
   const auto input =
-      fit_points_of_rows(catalog_of_logs(), **instance, profile_named("collectives-p5"), *table);
+      fit_points_of_rows(shipped_catalog(), **instance, profile_named("collectives-p5"), *table);
   REQUIRE(input);
   REQUIRE(input->points.size() == 1);
   CHECK(input->points[0].label == "1");

@@ -7,28 +7,23 @@
 
 #include "flowplan/accuracy/compare_log.hpp"
 #include "flowplan/collective/stack.hpp"
+#include "shipped_catalog.hpp"
 
 namespace flowplan::accuracy {
 
-inline const catalog::Catalog& catalog_of_logs() {
-  static const auto loaded = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  if (!loaded) FAIL(render(loaded.error()));
-  return *loaded;
-}
-
 inline std::shared_ptr<const topology::Cluster> nodes_of_log(std::string_view instance, int count) {
-  const auto found = catalog_of_logs().instance(instance);
+  const auto found = shipped_catalog().instance(instance);
   if (!found) FAIL(render(found.error()));
   topology::ClusterSpec spec;
   spec.instance = *found;
   spec.count = count;
-  auto cluster = topology::Cluster::build(catalog_of_logs(), spec);
+  auto cluster = topology::Cluster::build(shipped_catalog(), spec);
   if (!cluster) FAIL(render(cluster.error()));
   return std::make_shared<const topology::Cluster>(std::move(*cluster));
 }
 
 inline const catalog::Constants& profile_named(std::string_view id) {
-  const auto found = catalog_of_logs().constants(id);
+  const auto found = shipped_catalog().constants(id);
   if (!found) FAIL(render(found.error()));
   return **found;
 }

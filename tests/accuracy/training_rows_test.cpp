@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "flowplan/accuracy/validate.hpp"
+#include "shipped_catalog.hpp"
 
 namespace training_rows_test {
 
@@ -11,12 +12,6 @@ using namespace flowplan;
 using namespace flowplan::accuracy;
 
 namespace {
-
-const catalog::Catalog& the_catalog() {
-  static const auto loaded = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  if (!loaded) FAIL(render(loaded.error()));
-  return *loaded;
-}
 
 constexpr const char* header =
     "id,source,system,gpu,instance_or_cluster,gpus,model,layers,hidden,ffn,heads,kv_heads,vocab,"
@@ -40,7 +35,7 @@ Row predicted(const Cells& c) {
                            c.notes + "\n";
   const auto table = CsvTable::parse(header + line, "rows.csv");
   if (!table) FAIL(render(table.error()));
-  const std::vector<Row> rows = training_rows(the_catalog(), *table);
+  const std::vector<Row> rows = training_rows(shipped_catalog(), *table);
   REQUIRE(rows.size() == 1);
   return rows.front();
 }

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "shipped_catalog.hpp"
+
 namespace validate_test {
 
 using namespace flowplan;
@@ -53,9 +55,7 @@ TEST_CASE("no rows have no error") {
 TEST_CASE("a table that no format knows is refused with the known headers") {
   const auto path = std::filesystem::temp_directory_path() / "flowplan_validate_test.csv";
   std::ofstream(path) << "a,b\n1,2\n";
-  const auto catalog = catalog::Catalog::load(FLOWPLAN_SOURCE_DIR "/catalogs");
-  REQUIRE(catalog);
-  const auto report = accuracy::validate(*catalog, path.string());
+  const auto report = accuracy::validate(accuracy::shipped_catalog(), path.string());
   REQUIRE(!report);
   CHECK(report.error()[0].code == Code::wrong_kind_of_file);
   CHECK(report.error()[0].hint.find("collectives") != std::string::npos);

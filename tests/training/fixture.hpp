@@ -29,6 +29,23 @@ inline topology::Cluster cluster_of(const std::string& instance, int count,
   return std::move(*cluster);
 }
 
+/// p5.48xlarge nodes whose network is twice as fast.
+inline topology::Cluster with_twice_the_network(int count) {
+  static const catalog::Instance faster = [] {
+    const auto found = the_catalog().instance("p5.48xlarge");
+    if (!found) FAIL(render(found.error()));
+    catalog::Instance instance = **found;
+    instance.efa_gbps_total.value *= 2.0;
+    return instance;
+  }();
+  topology::ClusterSpec spec;
+  spec.instance = &faster;
+  spec.count = count;
+  auto cluster = topology::Cluster::build(the_catalog(), spec);
+  if (!cluster) FAIL(render(cluster.error()));
+  return std::move(*cluster);
+}
+
 /// Llama 3 70B: TP 4, PP 4, four virtual stages of five layers, 16 micro-batches.
 inline Job llama_70b(int gpus) {
   Job job;

@@ -126,18 +126,10 @@ TEST_CASE("full recomputation adds one forward pass") {
 }
 
 TEST_CASE("more network bandwidth never makes a step slower") {
-  const auto found = the_catalog().instance("p5.48xlarge");
-  REQUIRE(found);
-  catalog::Instance faster = **found;
-  faster.efa_gbps_total.value *= 2.0;
-  topology::ClusterSpec spec;
-  spec.instance = &faster;
-  spec.count = 8;
-  const auto cluster = topology::Cluster::build(the_catalog(), spec);
-  REQUIRE(cluster);
+  const topology::Cluster faster = with_twice_the_network(8);
   const topology::Cluster base = cluster_of("p5.48xlarge", 8);
   for (const Job& job : random_jobs(15, 64)) {
-    CHECK(estimated(*cluster, job).step <= estimated(base, job).step);
+    CHECK(estimated(faster, job).step <= estimated(base, job).step);
   }
 }
 

@@ -77,18 +77,10 @@ TEST_CASE("every kind of parallelism gives a step that is the sum of its parts")
 }
 
 TEST_CASE("more network bandwidth never slows any kind of parallelism") {
-  const auto found = the_catalog().instance("p5.48xlarge");
-  REQUIRE(found);
-  catalog::Instance faster = **found;
-  faster.efa_gbps_total.value *= 2.0;
-  topology::ClusterSpec spec;
-  spec.instance = &faster;
-  spec.count = 8;
-  const auto cluster = topology::Cluster::build(the_catalog(), spec);
-  REQUIRE(cluster);
+  const topology::Cluster faster = with_twice_the_network(8);
   const topology::Cluster base = cluster_of("p5.48xlarge", 8);
   for (const Job& job : random_jobs(40, 64)) {
-    CHECK(estimated(*cluster, job).step <= estimated(base, job).step);
+    CHECK(estimated(faster, job).step <= estimated(base, job).step);
   }
 }
 
