@@ -31,6 +31,9 @@ constexpr Unit duration_units[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6},
 constexpr Unit nccl_units[] = {{"", 1},       {"K", 0x1p10}, {"k", 0x1p10}, {"M", 0x1p20},
                                {"m", 0x1p20}, {"G", 0x1p30}, {"g", 0x1p30}};
 
+/// Beyond it a count of elements would not fit 64 bits with room to add.
+constexpr double largest_message = 0x1p60;
+
 /// A number and one of `units`, with nothing else around them.
 Result<double> parse(std::string_view text, std::span<const Unit> units, std::string_view what,
                      std::string_view example) {
@@ -81,8 +84,12 @@ Result<Seconds> parse_duration(std::string_view text) {
 }
 
 Result<Bytes> parse_nccl_size(std::string_view text) {
-  return positive(parse(text, nccl_units, "a message size", "16G"), text, "a message size")
-      .map([](double v) { return Bytes(v); });
+  auto size = positive(parse(text, nccl_units, "a message size", "16G"), text, "a message size");
+  if (size && *size > largest_message) {
+    return fail(error(Code::bad_quantity, fmt::format("`{}` is no message: over 1 EiB", text),
+                      "sizes are bytes; G is 2^30"));
+  }
+  return size.map([](double v) { return Bytes(v); });
 }
 
 }  // namespace flowplan

@@ -36,6 +36,8 @@ TEST_CASE("sizes as people type them are read strictly") {
   CHECK_FALSE(parse_bandwidth("400GB"));
   CHECK_FALSE(parse_count("0"));
   CHECK_FALSE(parse_nccl_size("16GB"));
+  CHECK(parse_nccl_size("1073741824G")->value() == 0x1p60);
+  CHECK_FALSE(parse_nccl_size("9999999999999G"));
 }
 
 }  // namespace quantity_test

@@ -16,7 +16,7 @@ namespace flowplan {
 [[nodiscard]] Result<double> parse_count(std::string_view text);
 /// "30s", "5min", "12h", "30d". >= 0. Error FP040.
 [[nodiscard]] Result<Seconds> parse_duration(std::string_view text);
-/// nccl-tests' spelling: bare bytes, K/M/G = 2^10/2^20/2^30. > 0. Error FP040.
+/// nccl-tests' spelling: bare bytes, K/M/G = 2^10/2^20/2^30. > 0, at most 2^60. Error FP040.
 [[nodiscard]] Result<Bytes> parse_nccl_size(std::string_view text);
 
 }  // namespace flowplan
