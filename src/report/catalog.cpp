@@ -13,8 +13,6 @@ namespace {
 using catalog::Catalog;
 using catalog::Fact;
 using catalog::Figure;
-using Json = nlohmann::ordered_json;
-
 std::string shown(const Figure& figure) {
   return figure.known ? exact(figure.value) : "?";
 }

@@ -86,7 +86,6 @@ Document checks(const std::vector<CheckReport>& reports) {
 }
 
 std::string checks_json(const std::vector<CheckReport>& reports) {
-  using Json = nlohmann::ordered_json;
   Json scenarios = Json::array();
   for (const CheckReport& report : reports) {
     Json outcomes = Json::array();

@@ -93,7 +93,6 @@ Section choice(const CollectiveLine& line) {
 }
 
 nlohmann::ordered_json candidates_json(const CollectiveLine& line) {
-  using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const CollectiveCandidate& entry : line.candidates) {
     Json json{{"algorithm", collective::name(entry.candidate.algorithm)},
@@ -189,7 +188,6 @@ Document collective(const CollectiveSweep& sweep) {
 }
 
 std::string collective_json(const CollectiveSweep& sweep) {
-  using Json = nlohmann::ordered_json;
   Json lines = Json::array();
   for (const CollectiveLine& line : sweep.lines) {
     const collective::Outcome& o = line.outcome;
@@ -267,7 +265,6 @@ Document collective_groups(const CollectiveGroups& groups) {
 }
 
 std::string collective_groups_json(const CollectiveGroups& groups) {
-  using Json = nlohmann::ordered_json;
   Json parts = Json::array();
   for (std::size_t i = 0; i < groups.parts.size(); ++i) {
     const collective::Part& part = groups.parts[i];

@@ -131,7 +131,6 @@ Document flow(const flow::Case& flow_case, const flow::Replay& replay, const Flo
 
 std::string flow_json(const flow::Case& flow_case, const flow::Replay& replay,
                       const FlowView& view) {
-  using Json = nlohmann::ordered_json;
   Json json{{"format_version", result_format_version},
             {"kind", "flow"},
             {"name", flow_case.name},

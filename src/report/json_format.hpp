@@ -6,6 +6,8 @@
 
 namespace flowplan::report {
 
+using Json = nlohmann::ordered_json;
+
 /// Of every JSON result; goes up when a key changes its meaning or goes away.
 inline constexpr int result_format_version = 1;
 

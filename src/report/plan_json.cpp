@@ -7,7 +7,6 @@ namespace flowplan::report {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using planner::Plan;
 using planner::PlanCluster;
 using planner::PlanRow;

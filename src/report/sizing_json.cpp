@@ -11,7 +11,6 @@ namespace flowplan::report {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using scenario::Answer;
 
 Json breakdown(const Breakdown& node) {

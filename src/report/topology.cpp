@@ -16,7 +16,6 @@
 namespace flowplan::report {
 
 nlohmann::ordered_json network_json(const topology::Summary& summary) {
-  using Json = nlohmann::ordered_json;
   Json tiers = Json::array();
   for (const topology::TierSummary& tier : summary.tiers) {
     tiers.push_back({{"tier", topology::name(tier.tier)},
@@ -162,7 +161,6 @@ Document topology(const TopologyView& view) {
 }
 
 std::string topology_json(const TopologyView& view) {
-  using Json = nlohmann::ordered_json;
   Json json{{"format_version", result_format_version}, {"kind", "topology"}, {"name", view.title}};
   json.update(network_json(view.summary));
   Json at = Json::array();
@@ -212,7 +210,6 @@ Document node_comparison(const NodeView& view) {
 }
 
 std::string node_comparison_json(const NodeView& view) {
-  using Json = nlohmann::ordered_json;
   Json differences = Json::array();
   for (const topology::NodeDifference& one : view.differences) {
     Json entry{{"what", one.what},

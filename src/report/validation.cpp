@@ -105,7 +105,6 @@ nlohmann::ordered_json score_json(const Score& score) {
 }
 
 nlohmann::ordered_json report_json(const Report& report, bool rows) {
-  using Json = nlohmann::ordered_json;
   Json reasons = Json::object();
   for (const auto& [reason, count] : report.skipped)
     reasons[reason] = count;
