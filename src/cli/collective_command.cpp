@@ -10,10 +10,10 @@
 #include "cluster_options.hpp"
 #include "collective_compare.hpp"
 #include "collective_groups.hpp"
+#include "collective_profile.hpp"
 #include "command.hpp"
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/collective/collective.hpp"
-#include "flowplan/collective/profile.hpp"
 #include "flowplan/collective/stack.hpp"
 #include "flowplan/collective/tuner.hpp"
 #include "flowplan/report/collective.hpp"
@@ -147,9 +147,7 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   watch.lap("graph", fmt::format("{} GPUs, {} links", cluster->gpus(), cluster->links()));
 
   const catalog::Instance& instance = *cluster->spec().instance;
-  const auto profile = collective::find_profile(
-      catalog, arguments.value("profile").value_or(instance.collective_profile),
-      {arguments.value("nccl").value_or(""), arguments.value("plugin").value_or("")});
+  const auto profile = profile_from(arguments, catalog, instance);
   if (!profile) return fail(profile.error());
   const auto stack = collective::read_stack(**profile);
   if (!stack) return fail(stack.error());

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "cluster_options.hpp"
+#include "collective_profile.hpp"
 #include "command.hpp"
 #include "flowplan/base/parse_quantity.hpp"
-#include "flowplan/collective/profile.hpp"
 #include "flowplan/collective/stack.hpp"
 #include "flowplan/collective/together.hpp"
 #include "flowplan/report/collective.hpp"
@@ -110,9 +110,7 @@ Result<report::CollectiveGroups> predict_groups(const Arguments& arguments,
     result.parts.push_back(std::move(*part));
   }
   const catalog::Instance& instance = *cluster->spec().instance;
-  const auto profile = collective::find_profile(
-      catalog, arguments.value("profile").value_or(instance.collective_profile),
-      {arguments.value("nccl").value_or(""), arguments.value("plugin").value_or("")});
+  const auto profile = profile_from(arguments, catalog, instance);
   if (!profile) return fail(profile.error());
   const auto stack = collective::read_stack(**profile);
   if (!stack) return fail(stack.error());

@@ -52,6 +52,10 @@ const catalog::Constants* for_version(const catalog::Catalog& catalog, std::stri
 
 }  // namespace
 
+bool holds_version(std::string_view text) {
+  return parse_version(text).has_value();
+}
+
 Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog, std::string_view id,
                                                const Versions& versions) {
   auto current = catalog.constants(id);

@@ -36,6 +36,14 @@ TEST_CASE("alltoall has nccl-tests' name and ours") {
   }
 }
 
+TEST_CASE("software versions that are none are refused") {
+  const Ran ran = flowplan_run({"collective", "all_reduce", "--instance", "p5", "--nodes", "2",
+                                "--nccl", "abc", "--plugin", "banana"});
+  CHECK(ran.code == 2);
+  CHECK(contains(ran.err, "`abc` is not a version"));
+  CHECK(contains(ran.err, "`banana` is not a version"));
+}
+
 TEST_CASE("--degrade slows what it names and says so") {
   const std::vector<std::string> plain{"all_reduce", "--nodes", "4", "-b", "8G"};
   std::vector<std::string> slow = plain;

@@ -35,6 +35,13 @@ TEST_CASE("the plugin's version counts where NCCL's decides nothing") {
   CHECK(profile("collectives-p5", {"2.18.5", "1.7.3"}) == "collectives-p5-nccl2.18");
 }
 
+TEST_CASE("two numbers with a dot are a version") {
+  CHECK(holds_version("2.27"));
+  CHECK(holds_version("v1.16.3-aws"));
+  for (const char* text : {"", "abc", "2", "2.", "latest"})
+    CHECK_FALSE(holds_version(text));
+}
+
 TEST_CASE("an unknown set is refused") {
   CHECK_FALSE(find_profile(shipped(), "collectives-nowhere", {"2.18", ""}));
 }

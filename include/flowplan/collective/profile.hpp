@@ -13,6 +13,9 @@ struct Versions {
   std::string_view nccl, plugin;
 };
 
+/// Whether a text holds a version: two numbers with a dot between them.
+[[nodiscard]] bool holds_version(std::string_view text);
+
 /// The constants set of a stack with those versions. A set "ID-ncclX.Y" stands for NCCL up to X.Y
 /// over the fabric of set ID, "ID-pluginX.Y" for a network plugin up to X.Y; of several the lowest
 /// that is not below the version. What no set stands for is taken as current: set ID itself. NCCL's
