@@ -9,9 +9,9 @@ target_compile_options(flowplan_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns inside std::string (GCC bug 105651)
   $<$<BOOL:${FLOWPLAN_WERROR}>:-Werror>)
 if(CMAKE_UNITY_BUILD)
-  # Files compiled as one see each other's file-local names.
+  # A class of a file that holds one of another file-local class is no fault where both are compiled as one.
   target_compile_options(flowplan_options INTERFACE
-    -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 if(FLOWPLAN_SANITIZE)
   target_compile_options(flowplan_options INTERFACE
