@@ -140,6 +140,63 @@ TEST_CASE("degradations are read as documented") {
   CHECK(parse_degradation(built, "nic:gpu0=0.5,nic:gpu1=0")->size() == 4);
 }
 
+TEST_CASE("a whole GPU, node or leaf and a single link can be named") {
+  Fabric fabric;
+  fabric.nodes_per_leaf = 1;
+  const Cluster built = build(p5(), 4, fabric);
+  // NVLink port and PCIe link, both directions each.
+  CHECK(parse_degradation(built, "gpu:gpu12=0")->size() == 4);
+  // 8 GPUs of 4 links and 8 NIC groups of 2.
+  const Cluster without_node = parsed(built, "node:node1=0");
+  CHECK(failed_gpus(without_node).size() == 8);
+  CHECK(without_node.capacity(without_node.nic_out(GpuId{8})) == 0.0);
+  CHECK(without_node.capacity(without_node.nic_out(GpuId{16})) == 50e9);
+  // A leaf loses what is below it and above it.
+  const Cluster without_leaf = parsed(built, "leaf:leaf2=0");
+  for (const flow::LinkId link : without_leaf.uplinks_of_leaf(2))
+    CHECK(without_leaf.capacity(link) == 0.0);
+  CHECK(without_leaf.capacity(without_leaf.nic_out(GpuId{16})) == 0.0);
+  CHECK(without_leaf.capacity(without_leaf.nic_out(GpuId{24})) == 50e9);
+  CHECK(failed_gpus(without_leaf).empty());  // they still have NVLink
+  // One link, by the name that reports give it, and not its other direction.
+  const std::string name = built.link_name(built.nic_out(GpuId{9}));
+  const Cluster one_way = parsed(built, "link:" + name + "=0.5");
+  CHECK(one_way.capacity(one_way.nic_out(GpuId{9})) == 25e9);
+  CHECK(one_way.capacity(one_way.nic_in(GpuId{9})) == 50e9);
+  CHECK_FALSE(parse_degradation(built, "link:" + name + "x=0.5"));
+}
+
+TEST_CASE("what a degraded cluster's traffic does is said in words") {
+  Fabric fabric;
+  fabric.nodes_per_leaf = 1;
+  const Cluster built = build(p5(), 3, fabric);
+  const auto says = [](const std::vector<std::string>& all, std::string_view what) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& one) { return one.find(what) != std::string::npos; });
+  };
+  CHECK(describe_reroutes(built).empty());
+
+  const auto rerouted = describe_reroutes(parsed(built, "nic:gpu3=0"));
+  CHECK(says(rerouted, "Rerouted over NVLink: "));
+  CHECK(says(rerouted, "by the NICs of 7 others of node0"));
+  CHECK_FALSE(says(rerouted, "Cut off"));
+
+  const auto cut = describe_reroutes(parsed(built, "nic:node1=0"));
+  CHECK(says(cut, "Cut off: "));
+  CHECK_FALSE(says(cut, "Rerouted"));
+
+  const auto dead = describe_reroutes(parsed(built, "gpu:gpu5=0"));
+  CHECK(says(dead, "which take no ranks"));
+  CHECK_FALSE(says(dead, "Cut off"));
+
+  const auto slow = describe_reroutes(parsed(built, "uplink:leaf0=0.25"));
+  REQUIRE(slow.size() == 1);
+  CHECK(says(slow, "at 0.25 of its rate"));
+
+  // Beyond `most` they are counted: the node's 8 NIC groups are 16 links.
+  CHECK(says(describe_reroutes(parsed(built, "nic:node1=0"), 3), " and 13 more"));
+}
+
 TEST_CASE("degradations that make no sense are refused") {
   const Cluster cluster = build(p5(), 2);
   const auto code = [&](std::string_view text) {
