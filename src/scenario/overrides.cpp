@@ -103,6 +103,19 @@ std::optional<Diagnostic> apply(Json& root, const Json& schema, const std::strin
   return std::nullopt;
 }
 
+/// `cluster.count` and `cluster.nodes` are one number: who overrides one means the other, too.
+void drop_replaced_synonym(Json& root, std::span<const std::string> overrides) {
+  const auto names = [&](std::string_view path) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& text) {
+      return std::string_view(text).substr(0, text.find('=')) == path;
+    });
+  };
+  const bool count = names("cluster.count");
+  if (count == names("cluster.nodes")) return;
+  if (const auto cluster = root.find("cluster"); cluster != root.end() && cluster->is_object())
+    cluster->erase(count ? "nodes" : "count");
+}
+
 }  // namespace
 
 Result<JsonDocument> with_overrides(const JsonDocument& document, const JsonDocument& schema,
@@ -114,6 +127,7 @@ Result<JsonDocument> with_overrides(const JsonDocument& document, const JsonDocu
     if (auto fault = apply(root, schema.root(), text)) faults.push_back(std::move(*fault));
   }
   if (!faults.empty()) return fail(std::move(faults));
+  drop_replaced_synonym(root, overrides);
   return document.with(root);
 }
 

@@ -53,6 +53,14 @@ TEST_CASE("a value that is not JSON is a string") {
   CHECK(json["cluster"]["region"] == "us-west-2");
 }
 
+TEST_CASE("count and nodes are one number: an override of one replaces the other") {
+  const std::string text = R"({"cluster": {"nodes": 64}})";
+  const auto json = overridden(text, {"cluster.count=8"});
+  CHECK(json["cluster"] == ordered_json{{"count", 8}});
+  // Both stated is for the reader of the scenario to judge.
+  CHECK(overridden(text, {"cluster.count=8", "cluster.nodes=9"})["cluster"].size() == 2);
+}
+
 TEST_CASE("the last of two overrides of one value holds") {
   const auto json = overridden("{}", {"workload.micro_batch=2", "workload.micro_batch=4"});
   CHECK(json["workload"]["micro_batch"] == 4);
