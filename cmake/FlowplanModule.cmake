@@ -54,6 +54,12 @@ function(flowplan_module_test name)
   # Under sanitizers without the cases tagged [slow], whose code other cases run on less.
   add_test(NAME ${name} COMMAND flowplan_${name}_test $<$<BOOL:${FLOWPLAN_SANITIZE}>:~[slow]>
            COMMAND_EXPAND_LISTS)
+  # Those that run longest begin first.
+  set(cost_cli 5)
+  set(cost_collective 4)
+  set(cost_flow 3)
+  set(cost_planner 3)
+  set_tests_properties(${name} PROPERTIES COST 0${cost_${name}})
   # A folder of its own for temporary files: two builds' tests may run at the same time.
   set(temporary "${CMAKE_CURRENT_BINARY_DIR}/tmp/${name}")
   file(MAKE_DIRECTORY "${temporary}")

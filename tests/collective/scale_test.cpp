@@ -28,7 +28,8 @@ double transfer(const topology::Cluster& cluster, const Request& request) {
   return outcome_of(cluster, request).transfer.value();
 }
 
-TEST_CASE("100,000 GPUs: the transfer is bound by the NICs, or by the switch under NVLS tree") {
+TEST_CASE("100,000 GPUs: the transfer is bound by the NICs, or by the switch under NVLS tree",
+          "[slow]") {
   const topology::Cluster cluster = cluster_of("p5", nodes);
   const Group all = contiguous_group(cluster.gpus());
   const double size = gib(16).value();
@@ -43,7 +44,7 @@ TEST_CASE("100,000 GPUs: the transfer is bound by the NICs, or by the switch und
   CHECK(transfer(cluster, tree) == Approx(2.0 * size / ring_rate).epsilon(1e-9));
 }
 
-TEST_CASE("one NIC at half rate doubles the transfer of 100,000 GPUs") {
+TEST_CASE("one NIC at half rate doubles the transfer of 100,000 GPUs", "[slow]") {
   const topology::Cluster built = cluster_of("p5", nodes);
   const topology::Cluster slow = built.degraded(topology::slow_nic(built, GpuId{54321}, 0.5));
   const Group all = contiguous_group(built.gpus());
@@ -80,7 +81,8 @@ TEST_CASE("a node without NICs is named as the cut, unless it takes no part") {
   }
 }
 
-TEST_CASE("an odd node count changes the volumes by its ranks, and the last leaf binds nothing") {
+TEST_CASE("an odd node count changes the volumes by its ranks, and the last leaf binds nothing",
+          "[slow]") {
   const topology::Cluster odd = cluster_of("p5", nodes - 1);
   const Group all = contiguous_group(odd.gpus());
   const double n = ranks - 8.0, size = gib(16).value();

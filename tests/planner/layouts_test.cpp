@@ -81,7 +81,7 @@ const std::vector<Small>& small_spaces() {
 
 }  // namespace
 
-TEST_CASE("pruning finds what trying every layout finds") {
+TEST_CASE("pruning finds what trying every layout finds", "[slow]") {
   for (const Small& small : small_spaces()) {
     DYNAMIC_SECTION(small.what) {
       const auto cluster = cluster_of(small.instance, small.count);

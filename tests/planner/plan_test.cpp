@@ -42,7 +42,7 @@ const PlanCluster& cluster_of(const Plan& plan, const PlanRow& row) {
 
 }  // namespace
 
-TEST_CASE("each objective puts its best first, over all clusters") {
+TEST_CASE("each objective puts its best first, over all clusters", "[slow]") {
   const auto time = planned(two_types + R"("objective": "time")");
   REQUIRE(time);
   REQUIRE(time->ranked.size() == 6);
@@ -146,7 +146,7 @@ TEST_CASE("what does not fit anywhere says how much is missing and how many GPUs
   CHECK(large->nearest_misses[0].find("the leanest layout needs") == 0);
 }
 
-TEST_CASE("what cannot be bought is flagged, and out when asked so") {
+TEST_CASE("what cannot be bought is flagged, and out when asked so", "[slow]") {
   // One Capacity Block holds 64 instances; p5e is sold no other way.
   const std::string search = R"("instances": ["p5e.48xlarge"], "counts": [96])";
   const auto flagged = planned(search);
