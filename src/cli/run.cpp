@@ -1,5 +1,6 @@
 #include "flowplan/cli/run.hpp"
 
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -23,6 +24,24 @@ constexpr int internal_error = 5;
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// Slurm counts the tasks of an array from where its user says; shards count from 0.
+void read_array_job(Environment& environment) {
+  environment.array_index = variable("SLURM_ARRAY_TASK_ID");
+  environment.array_count = variable("SLURM_ARRAY_TASK_COUNT");
+  if (environment.array_count.empty()) {
+    environment.array_index = variable("JOB_COMPLETION_INDEX");
+    environment.array_count = variable("JOB_COMPLETION_COUNT");
+    return;
+  }
+  long long id = 0, first = 0;
+  const std::string least = variable("SLURM_ARRAY_TASK_MIN");
+  const auto read = [](const std::string& text, long long& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
+  };
+  if (read(environment.array_index, id) && read(least, first))
+    environment.array_index = std::to_string(id - first);
 }
 
 /// The first of LC_ALL, LC_CTYPE and LANG that is set decides, as POSIX says.
@@ -63,6 +82,7 @@ Environment process_environment() {
   environment.catalogs = variable("FLOWPLAN_CATALOGS");
   std::error_code ignored;
   environment.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  read_array_job(environment);
   environment.unicode = utf8_locale();
   environment.out_colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty();
   return environment;

@@ -54,6 +54,7 @@ enum class Code {
   unknown_metric = 80,
   bad_check = 81,
   bad_measurement = 82,
+  bad_sweep_file = 83,
   // command line
   usage = 90,
 };

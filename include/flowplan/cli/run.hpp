@@ -8,8 +8,11 @@ namespace flowplan::cli {
 
 /// What the program asks of the process around it.
 struct Environment {
-  std::string catalogs;     ///< FLOWPLAN_CATALOGS
-  std::string program;      ///< path of the executable; "" when unknown
+  std::string catalogs;  ///< FLOWPLAN_CATALOGS
+  std::string program;   ///< path of the executable; "" when unknown
+  /// Which task of how many a scheduler's array job makes of this process: of a Slurm array counted
+  /// from its first, or of an indexed Kubernetes job. Empty outside of one.
+  std::string array_index, array_count;
   bool unicode = false;     ///< the locale is UTF-8
   bool out_colour = false;  ///< standard output is a terminal and NO_COLOR is not set
 };
