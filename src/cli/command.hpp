@@ -51,6 +51,7 @@ struct Command {
 [[nodiscard]] Command run_command();
 [[nodiscard]] Command plan_command();
 [[nodiscard]] Command sweep_command();
+[[nodiscard]] Command diff_command();
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command collective_command();

@@ -24,7 +24,7 @@ std::string what_takes(FileKind kind, const std::string& path) {
     case FileKind::model_config:
       return fmt::format("it is a model's config: `flowplan run --model {}` takes it", path);
     case FileKind::result:
-      return "it is a saved result: name the scenario that it came from";
+      return fmt::format("it is a saved result: `flowplan diff {} OTHER` takes it", path);
     case FileKind::constants:
       return fmt::format("it is a set of catalog figures: --catalog {} lays it over the catalog",
                          path);
@@ -59,9 +59,9 @@ Diagnostic wrong_kind(const std::string& path, FileKind wanted, FileKind found,
 FileKind kind_of(const JsonDocument& document) {
   const auto& root = document.root();
   if (!root.is_object()) return FileKind::other;
+  if (root.contains("format_version")) return FileKind::result;  // has a cluster, too
   if (root.contains("workload") || root.contains("cluster")) return FileKind::scenario;
   if (root.contains("flows") && root.contains("links")) return FileKind::flow_case;
-  if (root.contains("format_version")) return FileKind::result;
   if (root.contains("num_hidden_layers") || root.contains("architectures")) {
     return FileKind::model_config;
   }
