@@ -10,7 +10,7 @@
 
 #include "case_limits.hpp"
 #include "fabric.hpp"
-#include "split_mix.hpp"
+#include "flowplan/base/split_mix.hpp"
 
 namespace flowplan::flow {
 namespace {

@@ -1,4 +1,4 @@
-#include "../../src/flow/split_mix.hpp"
+#include "flowplan/base/split_mix.hpp"
 
 #include <array>
 
@@ -6,7 +6,7 @@
 
 namespace split_mix_test {
 
-using flowplan::flow::SplitMix64;
+using flowplan::SplitMix64;
 
 TEST_CASE("SplitMix64 gives the published numbers") {
   // Test vector of the Rosetta Code task "Pseudo-random numbers/Splitmix64".

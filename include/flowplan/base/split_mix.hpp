@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace flowplan::flow {
+namespace flowplan {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): numbers that are the same on every platform, unlike those
 /// of the standard library's distributions.
@@ -35,4 +35,4 @@ class SplitMix64 {
   std::uint64_t state_;
 };
 
-}  // namespace flowplan::flow
+}  // namespace flowplan
