@@ -156,15 +156,24 @@ double kv_elements_per_layer(const Transformer& m) {
 }  // namespace
 
 Bytes kv_bytes_per_token(const Transformer& model, Precision precision) {
-  const double full_layers = real(model.layers) * (1.0 - model.sliding_share);
+  const double linear = model.linear_attention ? real(model.linear_attention->layers) : 0.0;
+  const double full_layers = real(model.layers) * (1.0 - model.sliding_share) - linear;
   return Bytes(full_layers * kv_elements_per_layer(model) * bytes_per_element(precision));
+}
+
+Bytes linear_state_bytes(const Transformer& model) {
+  if (!model.linear_attention) return Bytes(0.0);
+  const LinearAttention& l = *model.linear_attention;
+  const double state = real(l.value_heads * l.key_dim * l.value_dim) * fp32_bytes;
+  const double inputs = real(2 * l.key_heads * l.key_dim + l.value_heads * l.value_dim);
+  return Bytes(real(l.layers) * (state + real(l.convolution - 1) * inputs * wide));
 }
 
 Bytes kv_bytes(const Transformer& model, std::int64_t tokens, Precision precision) {
   FLOWPLAN_ASSERT(tokens >= 0);
   const double windowed_layers = real(model.layers) * model.sliding_share;
   const double kept = real(std::min(tokens, std::max<std::int64_t>(model.sliding_window, 0)));
-  return real(tokens) * kv_bytes_per_token(model, precision) +
+  return real(tokens) * kv_bytes_per_token(model, precision) + linear_state_bytes(model) +
          Bytes(kept * windowed_layers * kv_elements_per_layer(model) *
                bytes_per_element(precision));
 }

@@ -29,6 +29,8 @@ struct Family {
   bool qk_norm = false;
   bool sinks = false;
   bool tied = false;
+  bool linear_layers = false;     ///< linear attention but for one layer in so many
+  bool gated_attention = false;   ///< the query projection makes an output gate
   bool window_by_choice = false;  ///< a window counts only where `use_sliding_window` says so
   double window_share = 1.0;      ///< of the layers, where no list of them is given
   std::int64_t norms = 2;
@@ -49,6 +51,11 @@ void add_qwen(std::vector<Family>& all) {
   for (const std::string_view type : {"qwen3", "qwen3_moe"}) {
     Family f = family(type);
     f.qk_norm = f.window_by_choice = true;
+    all.push_back(f);
+  }
+  for (const std::string_view type : {"qwen3_next", "qwen3_5_moe_text"}) {
+    Family f = family(type);
+    f.qk_norm = f.window_by_choice = f.linear_layers = f.gated_attention = true;
     all.push_back(f);
   }
 }
@@ -231,7 +238,7 @@ void read_experts(Fields& in, Transformer& m, const std::string& type) {
   if (in.has("shared_expert_intermediate_size")) {
     const std::int64_t width = in.need("shared_expert_intermediate_size");
     e.shared = width / e.ffn;
-    e.shared_gate = type == "qwen2_moe";
+    e.shared_gate = type.starts_with("qwen");
     if (width % e.ffn != 0) {
       in.refuse("shared_expert_intermediate_size",
                 fmt::format("a shared expert of width {} is not a multiple of the routed experts' "
@@ -266,6 +273,19 @@ void read_latent_attention(Fields& in, Transformer& m) {
   l.rope_dim = in.need("qk_rope_head_dim");
   l.value_dim = in.need("v_head_dim");
   m.latent_attention = l;
+}
+
+void read_linear_attention(Fields& in, Transformer& m) {
+  if (!in.has("linear_num_key_heads")) return;
+  LinearAttention l;
+  l.key_heads = in.need("linear_num_key_heads");
+  l.value_heads = in.need("linear_num_value_heads");
+  l.key_dim = in.need("linear_key_head_dim");
+  l.value_dim = in.need("linear_value_head_dim");
+  l.convolution = in.count("linear_conv_kernel_dim", 4);
+  // One layer in so many attends in full.
+  l.layers = m.layers - m.layers / in.count("full_attention_interval", 4);
+  m.linear_attention = l;
 }
 
 void read_sparse_attention(Fields& in, Transformer& m) {
@@ -318,10 +338,9 @@ void refuse_other_kinds(Fields& in, const std::string& type) {
     const char* key;
     const char* what;
   };
-  constexpr std::array<Mark, 9> marks{{
+  constexpr std::array<Mark, 8> marks{{
       {"mamba_num_heads", "has state-space (Mamba) layers"},
       {"ssm_state_size", "has state-space (Mamba) layers"},
-      {"linear_num_key_heads", "has linear-attention layers"},
       {"encoder_layers", "has an encoder"},
       {"block_configs", "has layers of different shapes"},
       {"parallel_attn", "computes attention and MLP in parallel"},
@@ -372,6 +391,7 @@ void apply(const Family& f, Fields& in, Transformer& m) {
   m.norms_per_layer = f.norms;
   m.qk_norm = f.type == "glm4_moe" ? in.flag("use_qk_norm", false) : f.qk_norm;
   m.attention_sinks = f.sinks;
+  m.attention_gate = f.gated_attention;
   m.tied_embeddings = in.flag("tie_word_embeddings", f.tied);
 }
 
@@ -384,6 +404,8 @@ Transformer read_fields(Fields& in, const Family& f, std::string name) {
     m.ffn = in.need("expansion_ratio") * m.hidden;
   } else if (type == "gpt2") {
     m.ffn = in.count("n_inner", 4 * m.hidden);
+  } else if (f.linear_layers && !in.has("intermediate_size")) {
+    m.ffn = in.need("moe_intermediate_size");  // no layer has a dense MLP
   } else {
     m.ffn = in.need("intermediate_size");
   }
@@ -391,6 +413,7 @@ Transformer read_fields(Fields& in, const Family& f, std::string name) {
   read_experts(in, m, type);
   read_latent_attention(in, m);
   read_sparse_attention(in, m);
+  if (f.linear_layers) read_linear_attention(in, m);
   read_window(in, m, f);
   m.mtp_layers = in.count("num_nextn_predict_layers", 0, 0);
   return m;

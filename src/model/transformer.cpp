@@ -21,10 +21,27 @@ double value_dim(const Transformer& m) {
   return m.latent_attention ? real(m.latent_attention->value_dim) : real(m.head_dim);
 }
 
-/// Elements of the weight matrices of one attention block, the indexer's included.
-double attention_matrices(const Transformer& m) {
+/// The same of a block of linear attention: q, k, v and the output's gate; decay and step size a
+/// value head; the convolution's taps; the output.
+double linear_attention_matrices(const Transformer& m) {
+  const LinearAttention& l = *m.linear_attention;
+  const double h = real(m.hidden), keys = real(l.key_heads * l.key_dim);
+  const double values = real(l.value_heads * l.value_dim);
+  return h * (2.0 * keys + 2.0 * values) + h * 2.0 * real(l.value_heads) +
+         real(l.convolution) * (2.0 * keys + values) + values * h;
+}
+
+/// `full` and `linear` of one layer each, averaged over the layers.
+double over_layers(const Transformer& m, double full, double linear) {
+  if (!m.linear_attention) return full;
+  const double share = real(m.linear_attention->layers) / real(m.layers);
+  return (1.0 - share) * full + share * linear;
+}
+
+/// Elements of the weight matrices of one block of full attention, the indexer's included.
+double full_attention_matrices(const Transformer& m) {
   const double h = real(m.hidden), a = real(m.heads), g = real(m.kv_heads), d = real(m.head_dim);
-  double n = 2.0 * h * d * (a + g);
+  double n = 2.0 * h * d * (a + g) + (m.attention_gate ? h * d * a : 0.0);
   double query_source = h;
   if (m.latent_attention) {
     const LatentAttention& l = *m.latent_attention;
@@ -39,6 +56,11 @@ double attention_matrices(const Transformer& m) {
     n += query_source * real(s.heads * s.head_dim) + h * real(s.head_dim) + h * real(s.heads);
   }
   return n;
+}
+
+double attention_matrices(const Transformer& m) {
+  return over_layers(m, full_attention_matrices(m),
+                     m.linear_attention ? linear_attention_matrices(m) : 0.0);
 }
 
 double attention_vectors(const Transformer& m) {
@@ -62,7 +84,11 @@ double mlp_vectors(const Transformer& m, std::int64_t width) {
 double layer_norms(const Transformer& m) {
   const double norm = real(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
   double n = real(m.norms_per_layer) * norm;
-  if (m.qk_norm) n += 2.0 * real(m.head_dim);
+  if (m.qk_norm) n += over_layers(m, 2.0 * real(m.head_dim), 0.0);
+  if (m.linear_attention) {  // a norm over value heads, a decay and an offset a head
+    const LinearAttention& l = *m.linear_attention;
+    n += over_layers(m, 0.0, real(l.value_dim) + 2.0 * real(l.value_heads));
+  }
   if (m.latent_attention) n += real(m.latent_attention->q_rank + m.latent_attention->kv_rank);
   if (m.sparse_attention) n += 2.0 * real(m.sparse_attention->head_dim);
   return n;
@@ -83,6 +109,12 @@ double attention_core(const Transformer& m, double seq_len, AttentionCredit cred
                                 : mean_keys(seq_len, 0.0, credit);
   const double windowed = mean_keys(seq_len, real(m.sliding_window), credit);
   double flops = per_key * ((1.0 - m.sliding_share) * everywhere + m.sliding_share * windowed);
+  if (m.linear_attention) {  // the state is decayed, updated and read
+    const LinearAttention& l = *m.linear_attention;
+    constexpr double state_passes = 3.0;
+    flops = over_layers(
+        m, flops, multiply_add * state_passes * real(l.value_heads * l.key_dim * l.value_dim));
+  }
   if (m.sparse_attention) {  // the indexer scores every key
     flops += multiply_add * real(m.sparse_attention->heads * m.sparse_attention->head_dim) *
              mean_keys(seq_len, 0.0, credit);

@@ -78,6 +78,7 @@ void check_features(const Job& job, Faults& faults) {
                fmt::format("training with {} is not modelled in this release", what));
   };
   refuse(job.model.sparse_attention.has_value(), "/model", "sparse attention (an indexer)");
+  refuse(job.model.linear_attention.has_value(), "/model", "linear attention");
   refuse(job.layout.vp > 1 && job.schedule != Schedule::one_forward_one_backward,
          "/parallelism/schedule", "virtual stages in this schedule");
 }

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "flowplan/model/memory.hpp"
+
 namespace flowplan::model::read_config_test {
 
 namespace {
@@ -52,6 +54,36 @@ TEST_CASE("an MPT config counts to the parameters that llm-foundry prints") {
           "learned_pos_emb": true})");
   REQUIRE(m.has_value());
   CHECK(count_parameters(*m).total == 64862437376.0);
+}
+
+TEST_CASE("gated linear attention is read, counted and keeps a state of constant size") {
+  const auto m = read(
+      R"({"model_type": "qwen3_5_moe_text", "num_hidden_layers": 60, "hidden_size": 4096,
+          "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 256,
+          "vocab_size": 248320, "tie_word_embeddings": false, "full_attention_interval": 4,
+          "num_experts": 512, "num_experts_per_tok": 10, "moe_intermediate_size": 1024,
+          "shared_expert_intermediate_size": 1024, "linear_num_key_heads": 16,
+          "linear_num_value_heads": 64, "linear_key_head_dim": 128,
+          "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4})");
+  REQUIRE(m.has_value());
+  REQUIRE(m->linear_attention.has_value());
+  CHECK(m->linear_attention->layers == 45);
+  CHECK(m->attention_gate);
+  CHECK(m->experts->shared_gate);
+  // "397B-A17B"; a full layer: q with its gate, k, v and o; a linear one: q, k, v, gate, decay and
+  // step, convolution, output.
+  const double full = 4096.0 * (2.0 * 8192.0 + 2.0 * 512.0) + 8192.0 * 4096.0;
+  const double linear = 4096.0 * (2.0 * 2048.0 + 2.0 * 8192.0 + 2.0 * 64.0) +
+                        4.0 * (2.0 * 2048.0 + 8192.0) + 8192.0 * 4096.0;
+  const Parameters p = count_parameters(*m);
+  CHECK(p.attention == Approx((15.0 * full + 45.0 * linear) / 60.0));
+  CHECK(p.total == Approx(397e9).epsilon(0.005));
+  CHECK(p.active == Approx(17e9).epsilon(0.04));
+  // fp32 states of 64 heads of 128 x 128, three inputs of the convolution's 12288 channels.
+  CHECK(linear_state_bytes(*m).value() ==
+        45.0 * (64.0 * 128.0 * 128.0 * 4.0 + 3.0 * 12288.0 * 2.0));
+  CHECK(kv_bytes_per_token(*m, Precision::bf16).value() == 15.0 * 2.0 * 2.0 * 256.0 * 2.0);
+  CHECK(kv_bytes(*m, 0, Precision::bf16) == linear_state_bytes(*m));
 }
 
 TEST_CASE("sliding attention is read from the list of layer types") {

@@ -177,4 +177,12 @@ TEST_CASE("more GPUs than the cluster has") {
   CHECK(fault(job).code == Code::layout_mismatch);
 }
 
+TEST_CASE("linear attention can be served, not trained") {
+  Job job = llama_70b(64);
+  job.model.linear_attention = model::LinearAttention{60, 16, 64, 128, 128, 4};
+  const Diagnostic d = fault(job);
+  CHECK(d.code == Code::unsupported_feature);
+  CHECK(d.place.pointer == "/workload/model");
+}
+
 }  // namespace check_test

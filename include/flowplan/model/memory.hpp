@@ -53,7 +53,8 @@ struct ActivationSetting {
   double expert_imbalance = 1.0;            ///< tokens of the most loaded rank over the mean, >= 1
 };
 
-/// Activation bytes of one layer by part, for one micro-batch on one rank.
+/// Activation bytes of one layer by part, for one micro-batch on one rank; of a layer with full
+/// attention.
 struct ActivationBytes {
   Bytes replicated{};  ///< norms, residuals, masks: divided by TP with sequence parallelism only
   Bytes attention{};   ///< q, k, v, output, latents
@@ -92,9 +93,14 @@ enum class PipelineSchedule {
                                  std::int64_t micro_batch, int tp, int cp, bool fused = false);
 
 /// Bytes that one more token of context takes in the KV cache, on all ranks together, summed over
-/// the layers with full attention: keys and values of GQA, the latent of MLA, the indexer's keys.
+/// the layers with full attention (not linear, no window): keys and values of GQA, the latent of
+/// MLA, the indexer's keys.
 [[nodiscard]] Bytes kv_bytes_per_token(const Transformer& model, Precision precision);
-/// KV cache of a sequence of `tokens`: layers with a window keep at most that many.
+/// What layers of linear attention keep of a sequence, whatever its length, on all ranks together:
+/// an fp32 state a value head and the convolution's last inputs; 0 without such layers.
+[[nodiscard]] Bytes linear_state_bytes(const Transformer& model);
+/// KV cache of a sequence of `tokens`: layers with a window keep at most that many, layers of
+/// linear attention their state.
 [[nodiscard]] Bytes kv_bytes(const Transformer& model, std::int64_t tokens, Precision precision);
 
 }  // namespace flowplan::model

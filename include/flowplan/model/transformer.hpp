@@ -34,6 +34,14 @@ struct SparseAttention {
   std::int64_t heads = 0, head_dim = 0;  ///< of the indexer
 };
 
+/// Gated linear attention with a state of constant size in some of the layers (Qwen3-Next,
+/// Qwen3.5); the others attend to every key.
+struct LinearAttention {
+  std::int64_t layers = 0;  ///< so many of the model's layers
+  std::int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
+  std::int64_t convolution = 0;  ///< taps of the short convolution over q, k and v
+};
+
 /// The dimensions of a decoder-only transformer.
 struct Transformer {
   std::string name;
@@ -55,12 +63,14 @@ struct Transformer {
   std::int64_t norms_per_layer = 2;  ///< over the hidden width; 4 with norms after the blocks too
   bool qk_norm = false;              ///< a norm over each query and key head
   bool attention_sinks = false;      ///< one learned logit a head
+  bool attention_gate = false;       ///< the query projection makes an output gate too
   std::int64_t mtp_layers = 0;       ///< multi-token prediction
   std::int64_t sliding_window = 0;   ///< 0: none
   double sliding_share = 0.0;        ///< share of the layers that use the window, 0..1
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent_attention;
   std::optional<SparseAttention> sparse_attention;
+  std::optional<LinearAttention> linear_attention;
 
   /// Layers with experts; 0 for a dense model.
   [[nodiscard]] std::int64_t moe_layers() const;
@@ -78,7 +88,7 @@ struct Transformer {
 struct Parameters {
   double embedding = 0;  ///< input embedding, learned positions included; also the output when tied
   double output = 0;     ///< 0 when tied
-  double attention = 0;  ///< of one layer
+  double attention = 0;  ///< of one layer; the mean where layers differ
   double dense_mlp = 0;  ///< of one dense layer
   double expert_mlp = 0;      ///< of one MoE layer: all routed and shared experts and the router
   double routed_experts = 0;  ///< the part of `expert_mlp` that expert parallelism divides
