@@ -84,6 +84,34 @@ Result<const model::Transformer*> Catalog::transformer(std::string_view name) co
   return fail(std::move(reasons));
 }
 
+Result<const StorageService*> Catalog::storage(std::string_view name) const {
+  auto id = storage_names_.resolve(name);
+  if (!id) return fail(std::move(id.error()));
+  return by_id(storage_, *id);
+}
+
+Result<const DataLoader*> Catalog::data_loader(std::string_view id) const {
+  std::vector<std::string> known;
+  for (const DataLoader& loader : data_loaders_) {
+    if (loader.id == id) return &loader;
+    known.push_back(loader.id);
+  }
+  return fail(
+      error(Code::unknown_name, fmt::format("unknown loader `{}`", id), suggest(id, known)));
+}
+
+std::optional<StoragePrice> Catalog::storage_price(std::string_view service, std::string_view item,
+                                                   std::string_view region) const {
+  const StoragePrice* newest = nullptr;
+  for (const StoragePrice& price : storage_prices_) {
+    if (price.service != service || price.item != item) continue;
+    if (region.empty() || !price_applies(price.region, region)) continue;
+    if (newest == nullptr || price.as_of > newest->as_of) newest = &price;
+  }
+  if (newest == nullptr) return std::nullopt;
+  return *newest;
+}
+
 Result<const Constants*> Catalog::constants(std::string_view id) const {
   std::vector<std::string> known;
   for (const Constants& set : constants_) {

@@ -89,6 +89,20 @@ Sheet model_sheet(const Catalog& catalog, const model::Transformer& m) {
   return sheet;
 }
 
+Sheet storage_sheet(const Catalog& catalog, const StorageService& service) {
+  Sheet sheet{service.id, "storage", service.name, service.facts, service.notes};
+  for (const StoragePrice& price : catalog.storage_prices()) {
+    if (price.service != service.id) continue;
+    Fact fact;
+    fact.name = fmt::format("price.{}_usd.{}", price.item, price.region);
+    fact.figure = {price.usd.value(), true, price.source};
+    fact.figure.source.note = fmt::format("{}{}{}", price.as_of,
+                                          price.source.note.empty() ? "" : "; ", price.source.note);
+    sheet.facts.push_back(std::move(fact));
+  }
+  return sheet;
+}
+
 Sheet constants_sheet(const Constants& set) {
   Sheet sheet{set.id(), "constants", set.about(), {}, {}};
   for (const Constants::Entry& entry : set.entries()) {
@@ -124,13 +138,17 @@ Result<Sheet> sheet(const Catalog& catalog, std::string_view name) {
   if (network) {
     return Sheet{(*network)->id, "network", (*network)->name, (*network)->facts, (*network)->notes};
   }
+  const auto storage = catalog.storage(name);
+  if (storage) return storage_sheet(catalog, **storage);
+  const auto loader = catalog.data_loader(name);
+  if (loader) return Sheet{(*loader)->id, "loader", (*loader)->name, (*loader)->facts, {}};
   const auto model = catalog.transformer(name);
   if (model) return model_sheet(catalog, **model);
   const auto constants = catalog.constants(name);
   if (constants) return constants_sheet(**constants);
 
   for (const Diagnostics* found :
-       {&gpu.error(), &network.error(), &model.error(), &instance.error()}) {
+       {&gpu.error(), &network.error(), &storage.error(), &model.error(), &instance.error()}) {
     if (found->front().code != Code::unknown_name) return fail(*found);
   }
   std::vector<std::string> candidates;
@@ -140,6 +158,10 @@ Result<Sheet> sheet(const Catalog& catalog, std::string_view name) {
     candidates.push_back(g.id);
   for (const Network& n : catalog.networks())
     candidates.push_back(n.id);
+  for (const StorageService& s : catalog.storage_services())
+    candidates.push_back(s.id);
+  for (const DataLoader& l : catalog.data_loaders())
+    candidates.push_back(l.id);
   for (const ModelEntry& m : catalog.models())
     candidates.push_back(m.id);
   for (const Constants& c : catalog.all_constants())
@@ -147,7 +169,7 @@ Result<Sheet> sheet(const Catalog& catalog, std::string_view name) {
   const auto near = nearest(name, candidates);
   return fail(error(
       Code::unknown_name,
-      fmt::format("unknown instance, GPU, network, model or constants set `{}`", name),
+      fmt::format("unknown instance, GPU, network, storage, model or constants set `{}`", name),
       near ? fmt::format("did you mean `{}`?", *near) : "`flowplan catalog list` names them all"));
 }
 

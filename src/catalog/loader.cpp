@@ -67,6 +67,7 @@ Result<Catalog> Loader::run(const std::vector<std::string>& overlays) {
   catalog_.gpu_names_ = Names("GPU");
   catalog_.network_names_ = Names("network");
   catalog_.model_names_ = Names("model", true);
+  catalog_.storage_names_ = Names("storage service");
   read_base();
   for (const std::string& overlay : overlays)
     read_overlay(overlay);
@@ -94,7 +95,7 @@ std::optional<JsonDocument> Loader::open(const std::string& path) {
 
 void Loader::read_base() {
   for (const char* file : {"gpus.json", "networks.json", "instances.json", "models.json",
-                           "purchase.json", "aliases.json"}) {
+                           "purchase.json", "storage.json", "aliases.json"}) {
     if (const auto document = open((fs::path(directory_) / file).string())) lay(*document);
   }
   read_price_table();
@@ -158,11 +159,15 @@ void Loader::lay(const JsonDocument& document) {
   note_date(in.text(root, "", "as_of", false));
 
   using Lay = void (Loader::*)(EntryReader&, const std::string&, const std::string&);
-  constexpr std::array<std::pair<const char*, Lay>, 5> lists{{{"gpus", &Loader::lay_gpu},
-                                                              {"networks", &Loader::lay_network},
-                                                              {"instances", &Loader::lay_instance},
-                                                              {"constants", &Loader::lay_constants},
-                                                              {"prices", &Loader::lay_price}}};
+  constexpr std::array<std::pair<const char*, Lay>, 8> lists{
+      {{"gpus", &Loader::lay_gpu},
+       {"networks", &Loader::lay_network},
+       {"instances", &Loader::lay_instance},
+       {"constants", &Loader::lay_constants},
+       {"storage", &Loader::lay_storage},
+       {"loaders", &Loader::lay_loader},
+       {"prices", &Loader::lay_price},
+       {"storage_prices", &Loader::lay_storage_price}}};
   for (const auto& [section, member] : lists) {
     if (!root.contains(section)) continue;
     if (!root.at(section).is_array()) {
@@ -174,7 +179,7 @@ void Loader::lay(const JsonDocument& document) {
     for (const Json& entry : root.at(section)) {
       const std::string pointer = child_pointer(child_pointer("", section), index++);
       std::string id;
-      if (member != &Loader::lay_price) {
+      if (member != &Loader::lay_price && member != &Loader::lay_storage_price) {
         id = in.text(entry, pointer, "id");
         if (id.empty()) continue;
         if (std::find(seen.begin(), seen.end(), id) != seen.end()) {
@@ -192,6 +197,7 @@ void Loader::lay(const JsonDocument& document) {
     lay_aliases(in, "gpus", catalog_.gpu_names_);
     lay_aliases(in, "networks", catalog_.network_names_);
     lay_aliases(in, "models", catalog_.model_names_);
+    lay_aliases(in, "storage", catalog_.storage_names_);
   }
   add(in.take_faults());
 }

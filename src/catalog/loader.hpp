@@ -35,6 +35,9 @@ class Loader {
   void lay_instance(EntryReader& in, const std::string& id, const std::string& pointer);
   void lay_constants(EntryReader& in, const std::string& id, const std::string& pointer);
   void lay_price(EntryReader& in, const std::string& id, const std::string& pointer);
+  void lay_storage(EntryReader& in, const std::string& id, const std::string& pointer);
+  void lay_loader(EntryReader& in, const std::string& id, const std::string& pointer);
+  void lay_storage_price(EntryReader& in, const std::string& id, const std::string& pointer);
   void lay_models(EntryReader& in);
   void lay_purchase(EntryReader& in);
   void lay_aliases(EntryReader& in, const char* section, Names& names);

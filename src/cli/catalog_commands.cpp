@@ -15,6 +15,7 @@ CatalogPart part_of(const std::optional<std::string>& kind) {
   if (kind == "instances") return CatalogPart::instances;
   if (kind == "gpus") return CatalogPart::gpus;
   if (kind == "models") return CatalogPart::models;
+  if (kind == "storage") return CatalogPart::storage;
   if (kind == "prices") return CatalogPart::prices;
   if (kind == "constants") return CatalogPart::constants;
   return CatalogPart::all;
@@ -57,7 +58,7 @@ int compare_entries(const Arguments& arguments, Session& session) {
 
 Command catalog_list_command() {
   return {"catalog list",
-          "List what the catalog holds: instances, GPUs, models, prices, constants.",
+          "List what the catalog holds: instances, GPUs, models, storage, prices, constants.",
           "",
           {},
           {{"kind",
@@ -65,7 +66,7 @@ Command catalog_list_command() {
             "KIND",
             "Only one kind.",
             false,
-            {"instances", "gpus", "models", "prices", "constants"}},
+            {"instances", "gpus", "models", "storage", "prices", "constants"}},
            format_option(),
            output_option(),
            catalog_option()},

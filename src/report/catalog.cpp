@@ -103,6 +103,35 @@ Section models(const Catalog& catalog) {
   return section;
 }
 
+/// What a service of its kind is chosen by.
+std::string storage_rate(const catalog::StorageService& service) {
+  const auto figure = [&](const char* name) { return service.figure(name); };
+  if (const Figure disk = figure("disk_read_mib_per_s_per_tib"); disk.known)
+    return significant(disk.value) + " MiB/s per TiB";
+  if (const Figure step = figure("throughput_step_mib_per_s"); step.known)
+    return "steps of " + significant(step.value) + " MiB/s";
+  if (const Figure get = figure("get_per_s_per_prefix"); get.known)
+    return significant(get.value) + " GET/s a prefix";
+  if (const Figure volume = figure("volume_mib_per_s"); volume.known)
+    return significant(volume.value) + " MiB/s a volume";
+  if (const Figure client = figure("client_mib_per_s"); client.known)
+    return significant(client.value) + " MiB/s a client";
+  return "that of the instance";
+}
+
+Section storage_services(const Catalog& catalog) {
+  Section section{
+      "Storage",
+      {},
+      Table{{{"id", false}, {"kind", false}, {"rate", false}, {"EFA", false}, {"name", false}}, {}},
+      {}};
+  for (const catalog::StorageService& one : catalog.storage_services()) {
+    section.table->rows.push_back({one.id, std::string(catalog::name(one.kind)), storage_rate(one),
+                                   one.get("efa", 0.0) != 0.0 ? "yes" : "no", one.name});
+  }
+  return section;
+}
+
 Section prices(const Catalog& catalog) {
   Section section{"List prices",
                   {},
@@ -163,6 +192,7 @@ Document catalog_list(const Catalog& catalog, CatalogPart part) {
   if (wants(part, CatalogPart::instances)) document.sections.push_back(instances(catalog));
   if (wants(part, CatalogPart::gpus)) document.sections.push_back(gpus(catalog));
   if (wants(part, CatalogPart::models)) document.sections.push_back(models(catalog));
+  if (wants(part, CatalogPart::storage)) document.sections.push_back(storage_services(catalog));
   if (wants(part, CatalogPart::prices)) document.sections.push_back(prices(catalog));
   if (wants(part, CatalogPart::constants)) document.sections.push_back(constants(catalog));
   return document;
@@ -210,6 +240,20 @@ std::string catalog_list_json(const Catalog& catalog, CatalogPart part) {
                       {"hidden", one.hidden}});
     }
     json["models"] = std::move(list);
+  }
+  if (wants(part, CatalogPart::storage)) {
+    Json list = Json::array();
+    for (const catalog::StorageService& one : catalog.storage_services()) {
+      list.push_back({{"id", one.id},
+                      {"kind", catalog::name(one.kind)},
+                      {"name", one.name},
+                      {"efa", one.get("efa", 0.0) != 0.0}});
+    }
+    json["storage"] = std::move(list);
+    Json loaders = Json::array();
+    for (const catalog::DataLoader& one : catalog.data_loaders())
+      loaders.push_back({{"id", one.id}, {"name", one.name}});
+    json["loaders"] = std::move(loaders);
   }
   if (wants(part, CatalogPart::prices)) {
     Json list = Json::array();

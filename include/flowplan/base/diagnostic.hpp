@@ -45,11 +45,15 @@ enum class Code {
   bad_cluster = 60,
   bad_placement = 61,
   bad_collective = 62,
+  bad_storage = 63,
+  no_price = 64,
   // workloads
   layout_mismatch = 70,
   not_divisible = 71,
   layout_too_deep = 72,
   unsupported_feature = 73,
+  bad_operations = 74,
+  cannot_be_bought = 75,
   // checks and measurements
   unknown_metric = 80,
   bad_check = 81,

@@ -11,6 +11,7 @@
 #include "flowplan/catalog/hardware.hpp"
 #include "flowplan/catalog/names.hpp"
 #include "flowplan/catalog/purchase.hpp"
+#include "flowplan/catalog/storage.hpp"
 #include "flowplan/model/transformer.hpp"
 
 namespace flowplan::catalog {
@@ -26,9 +27,9 @@ struct ModelEntry {
 class Catalog {
  public:
   /// Reads `directory` (gpus.json, networks.json, instances.json, prices.csv, purchase.json,
-  /// models.json, constants/*.json, aliases.json) and lays `overlays` over it, entry by entry, by
-  /// id: an entry of the same id keeps the figures that the overlay does not give. Errors: FP033
-  /// with the place of each fault, FP020-FP029 for an overlay that does not follow
+  /// models.json, storage.json, constants/*.json, aliases.json) and lays `overlays` over it, entry
+  /// by entry, by id: an entry of the same id keeps the figures that the overlay does not give.
+  /// Errors: FP033 with the place of each fault, FP020-FP029 for an overlay that does not follow
   /// schema/catalog.schema.json, FP034 when the directory is not a catalog.
   [[nodiscard]] static Result<Catalog> load(const std::string& directory,
                                             const std::vector<std::string>& overlays = {});
@@ -40,6 +41,8 @@ class Catalog {
   [[nodiscard]] Result<const Gpu*> gpu(std::string_view name) const;
   [[nodiscard]] Result<const Network*> network(std::string_view name) const;
   [[nodiscard]] Result<const model::Transformer*> transformer(std::string_view name) const;
+  [[nodiscard]] Result<const StorageService*> storage(std::string_view name) const;
+  [[nodiscard]] Result<const DataLoader*> data_loader(std::string_view id) const;
   [[nodiscard]] Result<const Constants*> constants(std::string_view id) const;
   /// The GPU of an instance; every instance of a loaded catalog has one.
   [[nodiscard]] const Gpu& gpu_of(const Instance& instance) const;
@@ -53,6 +56,10 @@ class Catalog {
   /// The newest price under one purchase model.
   [[nodiscard]] std::optional<Price> price(std::string_view instance, std::string_view purchase,
                                            std::string_view region = {}) const;
+  /// The newest price of one item of a storage service in a region; nothing when none is known.
+  [[nodiscard]] std::optional<StoragePrice> storage_price(std::string_view service,
+                                                          std::string_view item,
+                                                          std::string_view region) const;
   [[nodiscard]] const PurchaseRules& purchase_rules() const { return purchase_; }
 
   [[nodiscard]] const std::vector<Instance>& instances() const { return instances_; }
@@ -62,6 +69,9 @@ class Catalog {
     return transformers_;
   }
   [[nodiscard]] const std::vector<ModelEntry>& models() const { return models_; }
+  [[nodiscard]] const std::vector<StorageService>& storage_services() const { return storage_; }
+  [[nodiscard]] const std::vector<DataLoader>& data_loaders() const { return data_loaders_; }
+  [[nodiscard]] const std::vector<StoragePrice>& storage_prices() const { return storage_prices_; }
   [[nodiscard]] const std::vector<Constants>& all_constants() const { return constants_; }
   /// Date of the newest figure and a hash of the files: "2026-11-30/1a2b3c4d".
   [[nodiscard]] const std::string& version() const { return version_; }
@@ -76,8 +86,11 @@ class Catalog {
   std::vector<ModelEntry> models_;
   std::vector<Constants> constants_;
   std::vector<Price> prices_;
+  std::vector<StorageService> storage_;
+  std::vector<DataLoader> data_loaders_;
+  std::vector<StoragePrice> storage_prices_;
   PurchaseRules purchase_;
-  Names instance_names_, gpu_names_, network_names_, model_names_;
+  Names instance_names_, gpu_names_, network_names_, model_names_, storage_names_;
   std::string version_;
 };
 

@@ -13,8 +13,8 @@ namespace flowplan::catalog {
 /// Everything that the catalog says of one entry, for showing it.
 struct Sheet {
   std::string id;
-  std::string
-      kind;  ///< "instance", "ultraserver", "reference", "gpu", "network", "model" or "constants"
+  std::string kind;  ///< "instance", "ultraserver", "reference", "gpu", "network", "storage",
+                     ///< "loader", "model" or "constants"
   std::string name;
   std::vector<Fact> facts;  ///< the entry's own, then derived ones, then its GPU's as "gpu.NAME"
   std::vector<std::string> notes;

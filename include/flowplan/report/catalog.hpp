@@ -9,7 +9,7 @@
 
 namespace flowplan::report {
 
-enum class CatalogPart { all, instances, gpus, models, prices, constants };
+enum class CatalogPart { all, instances, gpus, models, storage, prices, constants };
 
 /// What the catalog holds, a table a kind.
 [[nodiscard]] Document catalog_list(const catalog::Catalog& catalog, CatalogPart part);
