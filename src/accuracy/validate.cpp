@@ -30,6 +30,15 @@ const std::vector<Format>& formats() {
        {"num_gpus", "message_size", "allreduce_dtype", "latency"},
        custom_all_reduce_rows},
       {"training", {"global_batch", "micro_batch", "metric", "value"}, training_rows},
+      {"serving, closed loop",
+       {"concurrency", "batch_size", "ttft_ms", "tpot_ms"},
+       serving_latency_rows},
+      {"serving, throughput",
+       {"precision_w", "batch_or_concurrency", "metric", "value"},
+       serving_throughput_rows},
+      {"serving, open loop",
+       {"arrival_rate_rps", "isl_mean", "osl_mean", "metric", "value"},
+       serving_run_rows},
       {"kernels of GEMMs", {"gemm_dtype", "m", "n", "k", "latency"}, gemm_rows},
       {"kernels of experts", {"moe_dtype", "num_tokens", "inter_size", "latency"}, experts_rows},
       {"kernels of latent attention", {"mla_dtype", "num_heads", "isl", "latency"}, latent_rows},
@@ -80,10 +89,28 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-std::vector<std::pair<std::string, std::size_t>> skipped(const std::vector<Row>& rows) {
+/// Rows of the file of which something is predicted; each gives `each` details in a row.
+std::size_t rows_predicted(const std::vector<Row>& details, std::size_t each) {
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < details.size(); first += each) {
+    const auto begin = details.begin() + static_cast<std::ptrdiff_t>(first);
+    count += std::any_of(begin, begin + static_cast<std::ptrdiff_t>(each),
+                         [](const Row& row) { return row.predicted.has_value(); })
+                 ? 1
+                 : 0;
+  }
+  return count;
+}
+
+/// Rows of the file of which nothing is predicted, by the reason.
+std::vector<std::pair<std::string, std::size_t>> skipped(const std::vector<Row>& details,
+                                                         std::size_t each) {
   std::map<std::string, std::size_t> counts;
-  for (const Row& row : rows) {
-    if (!row.predicted) ++counts[row.skipped];
+  for (std::size_t first = 0; first < details.size(); first += each) {
+    const auto begin = details.begin() + static_cast<std::ptrdiff_t>(first);
+    if (std::none_of(begin, begin + static_cast<std::ptrdiff_t>(each),
+                     [](const Row& row) { return row.predicted.has_value(); }))
+      ++counts[begin->skipped];
   }
   std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -164,8 +191,11 @@ Result<Report> validate(const catalog::Catalog& catalog, const std::string& path
   for (const Row& row : report.details) {
     if (row.predicted) predicted.push_back(&row);
   }
-  report.predicted = predicted.size();
-  report.skipped = skipped(report.details);
+  FLOWPLAN_ASSERT(report.rows == 0 || report.details.size() % report.rows == 0);
+  const std::size_t each =
+      std::max<std::size_t>(1, report.rows == 0 ? 1 : report.details.size() / report.rows);
+  report.predicted = rows_predicted(report.details, each);
+  report.skipped = skipped(report.details, each);
   report.overall = score(predicted);
   report.groups = grouped(predicted);
   return report;

@@ -22,7 +22,8 @@ using namespace flowplan;
 namespace {
 
 const std::string folder = FLOWPLAN_SOURCE_DIR "/tests/accuracy/";
-const std::vector<std::string> files{"collectives.csv", "training.csv"};
+const std::vector<std::string> files{"collectives.csv", "training.csv", "serving-latency.csv",
+                                     "serving-throughput.csv", "serving-runs.csv"};
 
 /// Tolerances in percent. A point further off than the last is no anchor: its error is known and
 /// shown by `flowplan validate`, but guards nothing.

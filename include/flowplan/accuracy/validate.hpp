@@ -41,6 +41,14 @@ struct Row {
                                                       const CsvTable& table);
 [[nodiscard]] std::vector<Row> training_rows(const catalog::Catalog& catalog,
                                              const CsvTable& table);
+/// Closed-loop serving points, throughput tables, open-loop runs: simulated by `inference`. A point
+/// gives two rows, `ttft` and `tpot`.
+[[nodiscard]] std::vector<Row> serving_latency_rows(const catalog::Catalog& catalog,
+                                                    const CsvTable& table);
+[[nodiscard]] std::vector<Row> serving_throughput_rows(const catalog::Catalog& catalog,
+                                                       const CsvTable& table);
+[[nodiscard]] std::vector<Row> serving_run_rows(const catalog::Catalog& catalog,
+                                                const CsvTable& table);
 /// Kernel latencies in ms, of libraries as compute::KernelTable knows them.
 [[nodiscard]] std::vector<Row> gemm_rows(const catalog::Catalog& catalog, const CsvTable& table);
 [[nodiscard]] std::vector<Row> attention_rows(const catalog::Catalog& catalog,
