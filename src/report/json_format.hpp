@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "flowplan/estimate/breakdown.hpp"
 #include "flowplan/topology/cluster.hpp"
 
 namespace flowplan::report {
@@ -13,5 +14,7 @@ inline constexpr int result_format_version = 1;
 
 /// A cluster's network as it stands in several results.
 [[nodiscard]] nlohmann::ordered_json network_json(const topology::Summary& summary);
+/// A breakdown tree as it stands in several results.
+[[nodiscard]] Json breakdown_json(const Breakdown& node);
 
 }  // namespace flowplan::report

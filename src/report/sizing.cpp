@@ -7,6 +7,9 @@
 
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
+#include "operations.hpp"
+#include "serving.hpp"
+#include "storage.hpp"
 
 namespace flowplan::report {
 
@@ -78,7 +81,7 @@ std::string range(Quantity<Unit> value, const Band& band, std::string (*show)(Qu
 }
 
 std::string money(const Answer& answer) {
-  for (const scenario::PurchaseCost& cost : answer.costs) {
+  for (const operations::PurchaseCost& cost : answer.costs) {
     if (cost.purchase != answer.purchase) continue;
     const std::string assumed =
         fmt::format("{}, list price of {}, {}", spoken(cost.purchase), cost.as_of, cost.region);
@@ -115,7 +118,8 @@ Section summary(const Answer& answer) {
                                  grouped(job.global_batch), grouped(job.seq_len), job.micro_batch,
                                  model::name(job.precision), scenario::name(job.recompute)));
   if (!answer.feasible()) {
-    facts.emplace_back("fits", "NO: " + answer.iteration.does_not_fit);
+    facts.emplace_back("fits", "NO: " + answer.reason());
+    if (answer.storage && !answer.storage->fits) return section;
     facts.emplace_back("least change that fits", answer.least_change.empty()
                                                      ? "none found, not on 64 times as many either"
                                                      : answer.least_change);
@@ -132,6 +136,14 @@ Section summary(const Answer& answer) {
                     grouped(answer.budget->steps)));
   }
   facts.emplace_back("money", money(answer));
+  if (answer.storage) {
+    for (auto& fact : storage_facts(*answer.storage))
+      facts.push_back(std::move(fact));
+  }
+  if (answer.operations) {
+    for (auto& fact : operations_facts(answer, *answer.operations))
+      facts.push_back(std::move(fact));
+  }
   facts.emplace_back(
       "speed",
       fmt::format("{} tokens/s, {} tokens/s per GPU", significant(iteration.tokens_per_second),
@@ -155,7 +167,7 @@ void add_rows(const Breakdown& node, int depth, Seconds whole, Table& table) {
 }
 
 Section step(const Answer& answer) {
-  Section section{"Step",
+  Section section{answer.serving ? answer.estimate.time.label : "Step",
                   {},
                   Table{{{"part", false},
                          {"ms"},
@@ -249,7 +261,7 @@ Section prices(const Answer& answer) {
                          {"can be bought so", false}},
                         {}},
                   {}};
-  for (const scenario::PurchaseCost& cost : answer.costs) {
+  for (const operations::PurchaseCost& cost : answer.costs) {
     section.table->rows.push_back({spoken(cost.purchase), significant(cost.per_hour.value()),
                                    cost.total ? significant(cost.total->value()) : "-", cost.region,
                                    cost.as_of,
@@ -316,7 +328,8 @@ Section provenance(const Answer& answer) {
 }  // namespace
 
 Document sizing(const Answer& answer) {
-  Document document{answer.name, answer.about, {summary(answer)}};
+  Document document{
+      answer.name, answer.about, {answer.serving ? serving_summary(answer) : summary(answer)}};
   auto& sections = document.sections;
   if (!answer.estimate.warnings.empty()) {
     Section warnings{"Mind", {}, {}, {}};
@@ -325,11 +338,26 @@ Document sizing(const Answer& answer) {
     sections.push_back(std::move(warnings));
   }
   if (answer.feasible()) sections.push_back(step(answer));
-  sections.push_back(memory_section(answer));
+  if (answer.serving) {
+    for (Section& section : serving_sections(answer))
+      sections.push_back(std::move(section));
+  } else {
+    sections.push_back(memory_section(answer));
+  }
+  if (answer.storage) {
+    for (Section& section : storage_sections(*answer.storage))
+      sections.push_back(std::move(section));
+  }
   if (answer.feasible()) {
-    sections.push_back(tiers(answer));
-    sections.push_back(fabric(answer));
+    if (!answer.serving) {
+      sections.push_back(tiers(answer));
+      sections.push_back(fabric(answer));
+    }
     sections.push_back(prices(answer));
+    if (answer.operations) {
+      for (Section& section : operations_sections(answer, *answer.operations))
+        sections.push_back(std::move(section));
+    }
   }
   sections.push_back(network(answer.network));
   if (!answer.estimate.defaulted.empty()) sections.push_back(defaulted(answer));

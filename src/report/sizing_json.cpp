@@ -6,14 +6,13 @@
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/sizing.hpp"
 #include "json_format.hpp"
+#include "operations.hpp"
+#include "serving.hpp"
+#include "storage.hpp"
 
 namespace flowplan::report {
 
-namespace {
-
-using scenario::Answer;
-
-Json breakdown(const Breakdown& node) {
+Json breakdown_json(const Breakdown& node) {
   Json json{{"id", node.id}, {"label", node.label}, {"time_s", node.time().value()}};
   if (!node.limit.empty()) json["limit"] = node.limit;
   if (!node.next.empty()) json["next"] = node.next;
@@ -21,11 +20,15 @@ Json breakdown(const Breakdown& node) {
   if (!node.children.empty()) {
     Json children = Json::array();
     for (const Breakdown& child : node.children)
-      children.push_back(breakdown(child));
+      children.push_back(breakdown_json(child));
     json["children"] = std::move(children);
   }
   return json;
 }
+
+namespace {
+
+using scenario::Answer;
 
 Json cluster(const Answer& answer) {
   Json json{{"instance", answer.instance},
@@ -33,7 +36,7 @@ Json cluster(const Answer& answer) {
             {"ec2_instances", answer.ec2_instances},
             {"gpu", answer.gpu},
             {"gpus", answer.gpus},
-            {"gpus_used", answer.job.gpus},
+            {"gpus_used", answer.serving ? answer.serving->gpus : answer.job.gpus},
             {"region", answer.region}};
   json["network"] = network_json(answer.network);
   return json;
@@ -76,7 +79,7 @@ Json speeds(const Answer& answer) {
                            {"share", share.time / answer.estimate.time.time()}});
   }
   json["limits"] = std::move(limits_json);
-  json["breakdown"] = breakdown(answer.estimate.time);
+  json["breakdown"] = breakdown_json(answer.estimate.time);
   Json tiers = Json::array();
   for (const training::TierUse& use : answer.iteration.tiers)
     tiers.push_back({{"tier", topology::name(use.tier)}, {"utilisation", use.utilisation}});
@@ -123,7 +126,7 @@ Json budget(const Answer& answer) {
   }
   json["purchase"] = answer.purchase.empty() ? Json(nullptr) : Json(answer.purchase);
   Json prices = Json::array();
-  for (const scenario::PurchaseCost& cost : answer.costs) {
+  for (const operations::PurchaseCost& cost : answer.costs) {
     prices.push_back({{"purchase", cost.purchase},
                       {"region", cost.region},
                       {"as_of", cost.as_of},
@@ -170,16 +173,19 @@ std::string sizing_json(const Answer& answer) {
             {"feasible", answer.feasible()}};
   if (!answer.feasible()) {
     json["infeasible"] = {
-        {"binding", "memory"},
-        {"reason", answer.iteration.does_not_fit},
+        {"binding", answer.binding()},
+        {"reason", answer.reason()},
         {"least_change", answer.least_change.empty() ? Json(nullptr) : Json(answer.least_change)}};
   }
   json["metrics"] = metrics(estimate);
   json["cluster"] = cluster(answer);
-  json["workload"] = workload(answer);
-  if (answer.feasible()) json["training"] = speeds(answer);
-  json["memory"] = memory_rows(answer);
+  json["workload"] = answer.serving ? serving_workload_json(answer) : workload(answer);
+  if (answer.feasible() && answer.serving) json["inference"] = serving_json(answer);
+  if (answer.feasible() && !answer.serving) json["training"] = speeds(answer);
+  json["memory"] = answer.serving ? serving_memory_json(*answer.serving) : memory_rows(answer);
   if (answer.feasible()) json["budget"] = budget(answer);
+  if (answer.storage) json["storage"] = storage_json(*answer.storage);
+  if (answer.operations) json["operations"] = operations_json(*answer.operations);
   json["band"] = {{"low", estimate.band.low},
                   {"high", estimate.band.high},
                   {"confidence", estimate.band.confidence},

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/scenario/schema.hpp"
+
 namespace flowplan::scenario {
 
 namespace {
@@ -31,19 +33,30 @@ bool is_index(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// What a `$ref` into the schema's own definitions means; the rules themselves without one.
+const Json& meant(const Json& rules, const Json& root) {
+  const auto reference = rules.find("$ref");
+  if (reference == rules.end()) return rules;
+  const std::string pointer = reference->get<std::string>().substr(1);  // without '#'
+  return root.at(Json::json_pointer(pointer));
+}
+
 /// Every path that the schema has below `prefix`, for suggestions.
-void list_paths(const Json& schema, const std::string& prefix, std::vector<std::string>& paths) {
+void list_paths(const Json& stated, const Json& root, const std::string& prefix,
+                std::vector<std::string>& paths) {
+  const Json& schema = meant(stated, root);
   const auto properties = schema.find("properties");
   if (properties == schema.end()) return;
   for (const auto& [key, value] : properties->items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;
     paths.push_back(path);
-    list_paths(value, path, paths);
+    list_paths(value, root, path, paths);
   }
 }
 
-/// The schema of `part` below `schema`; null when it has none.
-const Json* step(const Json& schema, const std::string& part) {
+/// The schema of `part` below `stated`; null when it has none.
+const Json* step(const Json& stated, const Json& root, const std::string& part) {
+  const Json& schema = meant(stated, root);
   if (const auto properties = schema.find("properties"); properties != schema.end()) {
     const auto found = properties->find(part);
     return found == properties->end() ? nullptr : &*found;
@@ -74,10 +87,10 @@ std::optional<Diagnostic> apply(Json& root, const Json& schema, const std::strin
   Json* target = &root;
   const Json* known = &schema;
   for (const std::string& part : split_path(path)) {
-    known = step(*known, part);
+    known = step(*known, schema, part);
     if (known == nullptr) {
       std::vector<std::string> paths;
-      list_paths(schema, "", paths);
+      list_paths(schema, schema, "", paths);
       return error(Code::unknown_key, override_place(text),
                    fmt::format("a scenario has no `{}`", path), suggest(path, paths));
     }
@@ -122,9 +135,10 @@ Result<JsonDocument> with_overrides(const JsonDocument& document, const JsonDocu
                                     std::span<const std::string> overrides) {
   if (overrides.empty()) return document;
   Json root = document.root();
+  const JsonDocument own = schema_for(document, schema);
   Diagnostics faults;
   for (const std::string& text : overrides) {
-    if (auto fault = apply(root, schema.root(), text)) faults.push_back(std::move(*fault));
+    if (auto fault = apply(root, own.root(), text)) faults.push_back(std::move(*fault));
   }
   if (!faults.empty()) return fail(std::move(faults));
   drop_replaced_synonym(root, overrides);

@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "flowplan/scenario/money.hpp"
+#include "flowplan/operations/money.hpp"
 #include "flowplan/scenario/resolve.hpp"
 #include "places.hpp"
+#include "run_operations.hpp"
+#include "run_serving.hpp"
+#include "run_storage.hpp"
 #include "trace.hpp"
 
 namespace flowplan::scenario {
@@ -26,9 +29,10 @@ FabricCase fabric_case(double oversubscription, const training::Iteration& itera
   return {oversubscription, iteration.step, iteration.tokens_per_second, iteration.mfu};
 }
 
+/// `io`: what waiting for storage adds to a step.
 Result<std::vector<FabricCase>> fabric_cases(const catalog::Catalog& catalog,
                                              const Resolved& resolved,
-                                             const training::Iteration& stated) {
+                                             const training::Iteration& stated, Seconds io) {
   std::vector<FabricCase> cases;
   const topology::ClusterSpec& spec = resolved.cluster.spec();
   for (const double ratio : shown_oversubscriptions) {
@@ -42,7 +46,12 @@ Result<std::vector<FabricCase>> fabric_cases(const catalog::Catalog& catalog,
     if (!cluster) return fail(std::move(cluster.error()));
     auto iteration = training::estimate(catalog, *cluster, resolved.job);
     if (!iteration) return fail(std::move(iteration.error()));
-    cases.push_back(fabric_case(ratio, *iteration));
+    FabricCase one = fabric_case(ratio, *iteration);
+    const double slower = (one.step + io) / one.step;
+    one.step += io;
+    one.tokens_per_second /= slower;
+    one.mfu /= slower;
+    cases.push_back(one);
   }
   return cases;
 }
@@ -58,14 +67,14 @@ TokenBudget token_budget(double tokens, const training::Job& job, Seconds step) 
 
 /// The scenario's purchase model, or on demand, or Capacity Blocks: the first that has a price and
 /// can be bought so, else the first that has a price.
-const PurchaseCost* headline(const std::vector<PurchaseCost>& costs,
-                             const std::optional<std::string>& stated) {
+const operations::PurchaseCost* headline(const std::vector<operations::PurchaseCost>& costs,
+                                         const std::optional<std::string>& stated) {
   const std::vector<std::string> order =
       stated ? std::vector<std::string>{*stated}
              : std::vector<std::string>{"on_demand", "capacity_block"};
-  const PurchaseCost* first = nullptr;
+  const operations::PurchaseCost* first = nullptr;
   for (const std::string& purchase : order) {
-    for (const PurchaseCost& cost : costs) {
+    for (const operations::PurchaseCost& cost : costs) {
       if (cost.purchase != purchase) continue;
       if (cost.limits.empty()) return &cost;
       if (first == nullptr) first = &cost;
@@ -77,8 +86,9 @@ const PurchaseCost* headline(const std::vector<PurchaseCost>& costs,
 void add_money(const catalog::Catalog& catalog, const Scenario& scenario, Answer& answer) {
   const std::optional<Seconds> time =
       answer.budget ? std::optional<Seconds>(answer.budget->time) : std::nullopt;
-  answer.costs = costs(catalog, *scenario.cluster.instance, answer.count, answer.region, time);
-  const PurchaseCost* chosen = headline(answer.costs, scenario.cluster.purchase);
+  answer.costs =
+      operations::costs(catalog, *scenario.cluster.instance, answer.count, answer.region, time);
+  const operations::PurchaseCost* chosen = headline(answer.costs, scenario.cluster.purchase);
   if (chosen == nullptr) {
     if (scenario.cluster.purchase) {
       answer.estimate.warnings.push_back(
@@ -116,8 +126,8 @@ void add_speed_metrics(const Answer& answer, Estimate& estimate) {
 
 void add_budget_metrics(const Answer& answer, Estimate& estimate) {
   if (!answer.budget) return;
-  estimate.add("training.days", answer.budget->time.value() / seconds_per_day);
-  for (const PurchaseCost& cost : answer.costs) {
+  estimate.add("training.days", answer.budget->time.value() / operations::seconds_per_day);
+  for (const operations::PurchaseCost& cost : answer.costs) {
     if (cost.purchase == answer.purchase && cost.total) {
       estimate.add("training.cost_usd", cost.total->value());
     }
@@ -152,6 +162,7 @@ std::string title(const Scenario& scenario, const Answer& answer) {
 
 Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
                    const std::string& program_version) {
+  if (scenario.serving) return run_serving(catalog, scenario, program_version);
   auto resolved = resolve(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));
   auto iteration = training::estimate(catalog, resolved->cluster, resolved->job);
@@ -181,9 +192,17 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
       checkpoint && checkpoint->agreement == model::CheckpointCheck::Agreement::differs) {
     estimate.warnings.push_back({"checkpoint_differs", checkpoint->explanation});
   }
+  std::optional<KnownCheckpoint> saves;
+  if (scenario.storage && answer.feasible()) {
+    auto known = add_storage(catalog, scenario, *resolved, answer);
+    if (!known) return fail(std::move(known.error()));
+    saves = std::move(*known);
+  }
   if (answer.feasible()) {
     estimate.time = answer.iteration.time;
-    auto cases = fabric_cases(catalog, *resolved, answer.iteration);
+    const Seconds io =
+        answer.storage ? answer.storage->step - answer.storage->step_computing : Seconds(0.0);
+    auto cases = fabric_cases(catalog, *resolved, answer.iteration, io);
     if (!cases) return fail(placed(std::move(cases.error()), scenario.document));
     answer.fabric_cases = std::move(*cases);
     if (scenario.workload.tokens) {
@@ -191,12 +210,17 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
     }
     add_money(catalog, scenario, answer);
     add_speed_metrics(answer, estimate);
-  } else {
+  } else if (!answer.storage) {
     answer.least_change = training::least_change_that_fits(catalog, resolved->cluster, answer.job);
     if (answer.least_change.empty()) answer.least_change = more_machines(catalog, scenario);
   }
   add_memory_metrics(answer.iteration, estimate);
+  if (answer.storage) add_storage_metrics(answer, estimate);
   add_budget_metrics(answer, estimate);
+  if (scenario.operations && answer.feasible()) {
+    Diagnostics faults = add_operations(catalog, scenario, saves, answer);
+    if (!faults.empty()) return fail(std::move(faults));
+  }
   add_trace(catalog, scenario, program_version, answer);
   return answer;
 }

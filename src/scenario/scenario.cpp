@@ -1,11 +1,9 @@
 #include "flowplan/scenario/scenario.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,9 +12,14 @@
 #include "flowplan/base/json_schema.hpp"
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/estimate/metric.hpp"
+#include "flowplan/scenario/schema.hpp"
+#include "model_reader.hpp"
+#include "operations_reader.hpp"
 #include "placed_faults.hpp"
 #include "prune.hpp"
 #include "search_reader.hpp"
+#include "serving_reader.hpp"
+#include "storage_reader.hpp"
 #include "training_keys.hpp"
 
 namespace flowplan::scenario {
@@ -40,15 +43,27 @@ class Reader {
                     {},
                     {},
                     {},
+                    {},
+                    {},
+                    {},
                     document_};
     if (purpose == ReadFor::run) machines_missing(result.cluster);
-    result.workload = pretraining(root.at("workload"));
+    if (is_serving()) {
+      result.serving = read_serving(catalog_, document_, faults_);
+      only_of_pretraining();
+    } else {
+      result.workload = pretraining(root.at("workload"));
+    }
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {
         result.checks.push_back(check((*checks)[i], child_pointer("/checks", i)));
       }
     }
     if (root.contains("search")) result.search = read_search(catalog_, document_, faults_);
+    if (root.contains("storage")) result.storage = read_storage(catalog_, document_, faults_);
+    if (root.contains("operations")) {
+      result.operations = read_operations(catalog_, document_, faults_);
+    }
     if (!faults_.all.empty()) return fail(std::move(faults_.all));
     return result;
   }
@@ -57,16 +72,35 @@ class Reader {
   Diagnostics faults() {
     const Json& root = document_.root();
     if (root.contains("cluster")) cluster(root["cluster"]);
-    if (root.contains("workload")) pretraining(root["workload"]);
+    if (root.contains("workload") && is_serving())
+      (void)read_serving(catalog_, document_, faults_);
+    else if (root.contains("workload"))
+      pretraining(root["workload"]);
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {
         if (!(*checks)[i].is_null()) check((*checks)[i], child_pointer("/checks", i));
       }
     }
+    if (root.contains("storage")) (void)read_storage(catalog_, document_, faults_);
+    if (root.contains("operations")) (void)read_operations(catalog_, document_, faults_);
     return std::move(faults_.all);
   }
 
  private:
+  [[nodiscard]] bool is_serving() const {
+    const Json& root = document_.root();
+    return root.contains("workload") && root["workload"].value("kind", "") == "serving";
+  }
+
+  /// What this release does for training only.
+  void only_of_pretraining() {
+    for (const char* section : {"storage", "operations"}) {
+      if (!document_.root().contains(section)) continue;
+      faults_.add(Code::unsupported_feature, child_pointer("", section),
+                  fmt::format("`{}` is of pretraining only so far", section));
+    }
+  }
+
   ClusterSection cluster(const Json& json) {
     ClusterSection section;
     if (const auto name = json.find("instance"); name != json.end()) {
@@ -130,7 +164,8 @@ class Reader {
 
   PretrainingSection pretraining(const Json& json) {
     PretrainingSection section;
-    if (json.contains("model")) section.model = transformer(json["model"], section.checkpoint);
+    if (json.contains("model"))
+      section.model = read_model(catalog_, document_, faults_, section.checkpoint);
     if (json.contains("tokens")) section.tokens = tokens(json["tokens"]);
     set(section.seq_len, json, "seq_len");
     set(section.global_batch, json, "global_batch");
@@ -188,75 +223,6 @@ class Reader {
   static std::string framework_name(const std::string& id) {
     constexpr std::string_view prefix = "framework-";
     return id.rfind(prefix, 0) == 0 ? id.substr(prefix.size()) : id;
-  }
-
-  model::Transformer transformer(const Json& json,
-                                 std::optional<model::CheckpointCheck>& checkpoint) {
-    constexpr std::string_view pointer = "/workload/model";
-    if (json.is_object()) return dimensions(json);
-    const std::string name = json.get<std::string>();
-    const bool is_path = name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0;
-    if (is_path) return config(name, checkpoint);
-    const auto found = faults_.take(catalog_.transformer(name), pointer);
-    return found ? **found : model::Transformer{};
-  }
-
-  model::Transformer config(const std::string& name,
-                            std::optional<model::CheckpointCheck>& checkpoint) {
-    namespace fs = std::filesystem;
-    const fs::path path = fs::path(document_.file()).parent_path() / name;
-    auto text = JsonDocument::read(path.string());
-    if (!text && text.error().front().code == Code::file_not_found) {
-      faults_.add(Code::file_not_found, "/workload/model",
-                  fmt::format("no such file: {}", path.string()), text.error().front().hint);
-      return {};
-    }
-    const auto document = faults_.take(std::move(text), "/workload/model");
-    if (!document) return {};
-    const auto read =
-        faults_.take(model::read_config(*document, config_name(path)), "/workload/model");
-    if (!read) return {};
-    const fs::path index_path = path.parent_path() / model::checkpoint_index_name;
-    if (std::error_code ignored; fs::exists(index_path, ignored)) {
-      if (const auto index =
-              faults_.take(JsonDocument::read(index_path.string()), "/workload/model")) {
-        checkpoint =
-            faults_.take(model::check_checkpoint(*read, *document, *index), "/workload/model");
-      }
-    }
-    return *read;
-  }
-
-  /// "llama" for "llama.config.json", and the folder's name for a plain "config.json".
-  static std::string config_name(const std::filesystem::path& path) {
-    const std::string folder = path.parent_path().filename().string();
-    const bool plain = path.filename() == "config.json" && !folder.empty() && folder[0] != '.';
-    return plain ? folder : path.stem().stem().string();
-  }
-
-  model::Transformer dimensions(const Json& json) {
-    model::Transformer t;
-    t.name = json.value("name", "model");
-    t.layers = json.at("layers");
-    t.hidden = json.at("hidden");
-    t.heads = json.at("heads");
-    t.vocab = json.at("vocab");
-    t.ffn = json.value("ffn", 4 * t.hidden);
-    t.kv_heads = json.value("kv_heads", t.heads);
-    t.head_dim = json.value("head_dim", t.hidden / t.heads);
-    t.context = json.value("context", std::int64_t{0});
-    t.gated_mlp = json.value("gated_mlp", json.contains("ffn"));
-    t.tied_embeddings = json.value("tied_embeddings", false);
-    if (!json.contains("head_dim") && t.hidden % t.heads != 0) {
-      faults_.add(Code::not_divisible, "/workload/model/heads",
-                  fmt::format("{} heads do not divide the hidden width {}", t.heads, t.hidden),
-                  "state `head_dim` where it is not hidden / heads");
-    }
-    if (t.heads % t.kv_heads != 0) {
-      faults_.add(Code::not_divisible, "/workload/model/kv_heads",
-                  fmt::format("{} key-value heads do not divide {} heads", t.kv_heads, t.heads));
-    }
-    return t;
   }
 
   Check check(const Json& json, const std::string& pointer) {
@@ -321,7 +287,7 @@ bool Scenario::expects_infeasible() const {
 
 Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
                       const JsonDocument& schema, ReadFor purpose) {
-  if (Diagnostics faults = validate(document, schema); !faults.empty()) {
+  if (Diagnostics faults = validate(document, schema_for(document, schema)); !faults.empty()) {
     if (const auto rest = prune(document, faults)) {
       Diagnostics more = Reader(catalog, *rest).faults();
       std::move(more.begin(), more.end(), std::back_inserter(faults));

@@ -47,10 +47,14 @@ std::vector<UsedFigure> figures(const catalog::Catalog& catalog, const Scenario&
   } else if (const catalog::ModelEntry* entry = catalog.model_entry(answer.job.model.name)) {
     used.push_back({entry->id + " parameters", answer.parameters, "", entry->source});
   }
-  for (const PurchaseCost& cost : answer.costs) {
+  for (const operations::PurchaseCost& cost : answer.costs) {
     const Source source{fmt::format("{} ({})", cost.source, cost.as_of), "vendor_price", ""};
     used.push_back({fmt::format("{} {}", instance.id, cost.purchase),
                     cost.per_hour.value() / answer.count, "USD/h", source});
+  }
+  if (answer.operations) {
+    const auto& more = answer.operations->figures;
+    used.insert(used.end(), more.begin(), more.end());
   }
   return used;
 }
@@ -73,6 +77,10 @@ void add_trace(const catalog::Catalog& catalog, const Scenario& scenario,
   provenance.catalog_version = catalog.version();
   provenance.scenario_sha = fingerprint(scenario.document.root().dump());
   provenance.profiles = answer.iteration.profiles;
+  if (answer.operations) {
+    provenance.profiles.emplace_back("failures");
+    provenance.profiles.push_back("recovery-" + answer.operations->recovery);
+  }
   provenance.figures = figures(catalog, scenario, answer);
 }
 

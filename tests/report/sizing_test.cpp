@@ -56,7 +56,7 @@ scenario::Answer answer() {
   a.estimate.band = {0.9, 1.1, 0.9, "test rows"};
   a.fabric_cases = {{1.0, Seconds(2.0), 65536, 0.404}, {2.0, Seconds(2.5), 52428.8, 0.323}};
   a.budget = scenario::TokenBudget{1e9, 7630, Seconds(15260)};
-  scenario::PurchaseCost cost;
+  operations::PurchaseCost cost;
   cost.purchase = "on_demand";
   cost.region = "us-east-1";
   cost.as_of = "2026-07-20";

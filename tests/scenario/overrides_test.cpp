@@ -61,6 +61,11 @@ TEST_CASE("count and nodes are one number: an override of one replaces the other
   CHECK(overridden(text, {"cluster.count=8", "cluster.nodes=9"})["cluster"].size() == 2);
 }
 
+TEST_CASE("a path leads through what the schema refers to") {
+  const auto json = overridden("{}", {"storage.checkpoint.store.access=ena"});
+  CHECK(json["storage"]["checkpoint"]["store"]["access"] == "ena");
+}
+
 TEST_CASE("the last of two overrides of one value holds") {
   const auto json = overridden("{}", {"workload.micro_batch=2", "workload.micro_batch=4"});
   CHECK(json["workload"]["micro_batch"] == 4);

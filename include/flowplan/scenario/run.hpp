@@ -8,8 +8,11 @@
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/estimate/estimate.hpp"
-#include "flowplan/scenario/money.hpp"
+#include "flowplan/operations/money.hpp"
+#include "flowplan/scenario/operations.hpp"
 #include "flowplan/scenario/scenario.hpp"
+#include "flowplan/scenario/serving.hpp"
+#include "flowplan/scenario/storage.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/training/iteration.hpp"
 
@@ -33,7 +36,7 @@ struct TokenBudget {
 /// The answer to a scenario.
 struct Answer {
   std::string name, about;
-  std::string kind;  ///< "pretraining"
+  std::string kind;  ///< "pretraining" or "serving"
 
   std::string instance;   ///< catalog id
   std::string gpu;        ///< catalog id
@@ -50,12 +53,26 @@ struct Answer {
 
   std::vector<FabricCase> fabric_cases;  ///< 1:1 and 2:1; empty when the job does not fit
   std::optional<TokenBudget> budget;
-  std::vector<PurchaseCost> costs;
+  std::vector<flowplan::operations::PurchaseCost> costs;
   std::string purchase;  ///< the model behind `training.cost_usd`; empty when there is none
+  std::optional<StorageAnswer> storage;        ///< where the scenario has it, and it fits GPUs
+  std::optional<OperationsAnswer> operations;  ///< where the scenario asks for it, and it fits
+
+  std::optional<ServingAnswer> serving;  ///< of work of kind "serving"; job, iteration unused then
 
   Estimate estimate;
 
-  [[nodiscard]] bool feasible() const { return iteration.fits; }
+  /// Whether it fits; `reason()` says why not, `binding()` what binds: "memory", "slo".
+  [[nodiscard]] bool feasible() const {
+    return serving ? serving->does_not_fit.empty() : iteration.fits;
+  }
+  [[nodiscard]] const std::string& reason() const {
+    return serving ? serving->does_not_fit : iteration.does_not_fit;
+  }
+  [[nodiscard]] std::string binding() const {
+    if (serving) return serving->binding;
+    return storage && !storage->fits ? storage->binding : "memory";
+  }
 };
 
 /// Estimates a scenario. Errors: what is wrong with it, with places in its document. A job that

@@ -11,7 +11,10 @@
 #include "flowplan/model/checkpoint_index.hpp"
 #include "flowplan/model/precision.hpp"
 #include "flowplan/model/transformer.hpp"
+#include "flowplan/scenario/operations.hpp"
 #include "flowplan/scenario/search.hpp"
+#include "flowplan/scenario/serving.hpp"
+#include "flowplan/scenario/storage.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/topology/placement.hpp"
 #include "flowplan/training/iteration.hpp"
@@ -60,7 +63,8 @@ struct Check {
   std::string metric;  ///< empty for `expect_infeasible`
   std::optional<double> min, max;
   bool expect_infeasible = false;
-  std::string binding;  ///< "memory", or empty: any reason
+  std::string
+      binding;  ///< "memory", "host_memory", "local_disks", "store", "slo", or empty: any reason
   Level level = Level::error;
   std::string message;
   Place place;
@@ -70,9 +74,12 @@ struct Check {
 struct Scenario {
   std::string name, about;
   ClusterSection cluster;
-  PretrainingSection workload;
+  PretrainingSection workload;  ///< of that kind
   std::vector<Check> checks;
-  SearchSection search;   ///< empty where the file has none
+  SearchSection search;                   ///< empty where the file has none
+  std::optional<ServingSection> serving;  ///< instead of `workload`, for work of that kind
+  std::optional<StorageSection> storage;
+  std::optional<OperationsSection> operations;
   JsonDocument document;  ///< after overrides; gives later diagnostics their places
 
   /// Whether a check says that this scenario is meant not to fit.
@@ -85,8 +92,8 @@ enum class ReadFor { run, search };
 /// Reads a scenario: first against `schema` (catalogs/schema/scenario.schema.json), then what a
 /// schema cannot say: names (FP030, FP031), quantities (FP040), `count` against `nodes` (FP060),
 /// checks (FP080, FP081),
-/// the search (FP024, FP030, FP040). All faults at once, with their places. `catalog` outlives the
-/// scenario.
+/// the search (FP024, FP030, FP040), storage (FP030, FP040, FP063), operations (FP024, FP030,
+/// FP040, FP074). All faults at once, with their places. `catalog` outlives the scenario.
 [[nodiscard]] Result<Scenario> read(const catalog::Catalog& catalog, const JsonDocument& document,
                                     const JsonDocument& schema, ReadFor purpose = ReadFor::run);
 

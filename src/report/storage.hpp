@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flowplan/report/document.hpp"
+#include "flowplan/scenario/storage.hpp"
+#include "json_format.hpp"
+
+namespace flowplan::report {
+
+/// Lines for the summary: I/O bound or not, what a save costs.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> storage_facts(
+    const scenario::StorageAnswer& answer);
+/// The dataset's and the checkpoints' ways, link by link.
+[[nodiscard]] std::vector<Section> storage_sections(const scenario::StorageAnswer& answer);
+/// `storage` of the result.
+[[nodiscard]] Json storage_json(const scenario::StorageAnswer& answer);
+
+}  // namespace flowplan::report
