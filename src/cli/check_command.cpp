@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -20,7 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Files as given, folders as all the .json files in them, in order of their names.
+/// Hugging Face configs that scenarios name may stand beside them.
+bool is_model_config(const std::string& path) {
+  constexpr std::string_view ending = ".config.json";
+  return path.size() > ending.size() && path.ends_with(ending);
+}
+
+/// Files as given, folders as all the .json files in them that are no models' configs, in order of
+/// their names.
 std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
@@ -31,7 +39,8 @@ std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
     }
     std::vector<std::string> inside;
     for (const auto& entry : fs::recursive_directory_iterator(path, ignored)) {
-      if (entry.is_regular_file() && entry.path().extension() == ".json") {
+      if (entry.is_regular_file() && entry.path().extension() == ".json" &&
+          !is_model_config(entry.path().string())) {
         inside.push_back(entry.path().string());
       }
     }
@@ -65,7 +74,7 @@ planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog
   report.name = answer->name;
   report.outcomes = planner::check(*scenario, *answer);
   report.infeasible = !answer->feasible() && !scenario->expects_infeasible();
-  if (report.infeasible) report.infeasible_reason = answer->iteration.does_not_fit;
+  if (report.infeasible) report.infeasible_reason = answer->reason();
   return report;
 }
 
@@ -104,7 +113,8 @@ Command check_command() {
       "Evaluate the checks of scenarios, for CI.",
       "Exit code 1: a check failed; 4: a workload does not fit and no check expects that. Checks "
       "of level warn fail only with --fail-on warn.",
-      {{"FILE|DIR", "Scenario files, or folders with them.", 1, 1000000}},
+      {{"FILE|DIR", "Scenario files, or folders with them (*.config.json are models' configs).", 1,
+        1000000}},
       {{"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
        set_option(),
        format,

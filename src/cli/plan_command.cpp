@@ -8,7 +8,9 @@
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/planner/compute_optimal.hpp"
 #include "flowplan/planner/plan.hpp"
+#include "flowplan/planner/serving_plan.hpp"
 #include "flowplan/report/plan.hpp"
+#include "flowplan/report/serving_plan.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "scenario_flags.hpp"
 #include "stopwatch.hpp"
@@ -147,6 +149,15 @@ int plan(const Arguments& stated, Session& session) {
     return refuse(session, scenario::at_overrides(scenario.error(), arguments.values("set")));
   }
   watch.lap("read");
+  if (scenario->serving) {
+    const auto fleets = planner::plan_serving(*catalog, *scenario, threads->value_or(0));
+    if (!fleets) return refuse(session, fleets.error());
+    return emit(
+        arguments, session,
+        renderings(session, [&] { return report::serving_plan(*fleets, scenario->name); },
+                   {{"json", [&] { return report::serving_plan_json(*fleets, scenario->name); }}}),
+        fleets->ranked.empty() ? infeasible_plan : 0);
+  }
   const double before = cpu_seconds();
   const auto found = planner::plan(*catalog, *scenario, threads->value_or(0));
   if (!found) {

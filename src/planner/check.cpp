@@ -46,9 +46,9 @@ CheckOutcome expectation(const Check& check, const Answer& answer) {
   CheckOutcome outcome;
   outcome.title = "infeasible";
   outcome.expected = check.binding.empty() ? "does not fit" : "does not fit: " + check.binding;
-  // Memory is the only limit that a pretraining job can break.
-  outcome.passed = !answer.feasible();
-  outcome.actual = answer.feasible() ? "fits" : "does not fit: memory";
+  const std::string binding = answer.binding();
+  outcome.passed = !answer.feasible() && (check.binding.empty() || check.binding == binding);
+  outcome.actual = answer.feasible() ? "fits" : "does not fit: " + binding;
   if (!check.binding.empty()) outcome.title += " by " + check.binding;
   return outcome;
 }

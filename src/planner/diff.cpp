@@ -135,7 +135,7 @@ Side side_of(const scenario::Scenario& scenario, const scenario::Answer& answer)
   side.name = answer.name;
   side.file = scenario.document.file();
   side.feasible = answer.feasible();
-  side.reason = answer.iteration.does_not_fit;
+  side.reason = answer.reason();
   DiffJson inputs = scenario.document.root();
   for (const char* key : {"$schema", "name", "about", "checks"})
     inputs.erase(key);

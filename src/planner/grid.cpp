@@ -13,7 +13,8 @@ namespace flowplan::planner {
 
 namespace {
 
-constexpr double end_slack = 1e-6;  // of a step
+constexpr double end_slack = 1e-6;   // of a step
+constexpr double most_values = 1e6;  // of an axis
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0.0;
@@ -54,15 +55,16 @@ std::optional<tl::expected<std::vector<std::string>, Wrong>> range_of(std::strin
   if (!step) return wrong("the step is no number");
   if (times ? *step <= 1.0 || *low <= 0.0 : *step <= 0.0)
     return wrong(times ? "a factor is above 1, and the start above 0" : "a step is above 0");
+  const double count = times ? std::log(*high / *low) / std::log(*step) : (*high - *low) / *step;
+  if (count >= most_values) return wrong("the range has too many values");
   std::vector<std::string> values;
-  for (std::uint64_t i = 0; values.size() <= most_points; ++i) {
+  for (std::uint64_t i = 0;; ++i) {
     const auto n = static_cast<double>(i);
     const double value = times ? *low * std::pow(*step, n) : *low + *step * n;
     const double slack = end_slack * (times ? value * (*step - 1.0) : *step);
     if (value > *high + slack) return values;
     values.push_back(number_text(value));
   }
-  return wrong("the range has too many values");
 }
 
 /// The list that a text means: JSON, a range, or values with commas.

@@ -9,8 +9,8 @@ namespace flowplan::planner {
 
 namespace {
 
+using operations::PurchaseCost;
 using scenario::Objective;
-using scenario::PurchaseCost;
 
 constexpr std::array by_the_hour{"on_demand", "capacity_block"};
 constexpr double seconds_per_hour = 3600.0;
@@ -114,7 +114,7 @@ std::optional<double> money(const PlanRow& row) {
 void judge(const catalog::Catalog& catalog, const Plan& plan, const PlanCluster& cluster,
            PlanRow& row) {
   if (plan.tokens) row.time = ranked_time(row.job, row.step, plan.tokens);
-  row.costs = scenario::costs(catalog, *cluster.instance, cluster.count, plan.region, row.time);
+  row.costs = operations::costs(catalog, *cluster.instance, cluster.count, plan.region, row.time);
   row.priced = judged(plan, row);
   const scenario::SearchSection& limits = plan.limits;
   row.past_deadline = limits.deadline && row.time && *row.time > *limits.deadline;

@@ -28,7 +28,7 @@ std::string machines(const PlanCluster& cluster) {
 }
 
 std::string days_text(Seconds time) {
-  const double days = time.value() / scenario::seconds_per_day;
+  const double days = time.value() / operations::seconds_per_day;
   return days >= 1.0 ? fmt::format("{:.3g} d", days) : fmt::format("{:.3g} h", days * 24.0);
 }
 
@@ -148,7 +148,7 @@ void add_purchase(const Plan& plan, std::vector<std::string>& said) {
   if (!plan.limits.only_purchasable) return;
   for (const PlanCluster& cluster : plan.clusters) {
     if (cluster.fate != Fate::not_purchasable) continue;
-    const scenario::PurchaseCost* cost = cluster.rows.front().cost();
+    const operations::PurchaseCost* cost = cluster.rows.front().cost();
     said.push_back(cost != nullptr && !cost->limits.empty()
                        ? fmt::format("would do, but cannot be bought: {}", cost->limits.front())
                        : fmt::format("would do, but no price is known: {}", machines(cluster)));

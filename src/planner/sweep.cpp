@@ -42,7 +42,7 @@ SweepRow run_point(const catalog::Catalog& catalog, const JsonDocument& base,
   row.metrics = std::move(answer->estimate.metrics);
   if (!answer->feasible()) {
     row.state = SweepRow::State::does_not_fit;
-    row.reason = answer->iteration.does_not_fit;
+    row.reason = answer->reason();
   }
   return row;
 }

@@ -12,11 +12,11 @@ namespace flowplan::report {
 
 namespace {
 
+using operations::PurchaseCost;
 using planner::Fate;
 using planner::Plan;
 using planner::PlanCluster;
 using planner::PlanRow;
-using scenario::PurchaseCost;
 
 std::string spoken_name(std::string_view name) {
   std::string text(name);
@@ -25,7 +25,7 @@ std::string spoken_name(std::string_view name) {
 }
 
 std::string time_text(const PlanRow& row) {
-  return row.time ? significant(row.time->value() / scenario::seconds_per_day, 3) : "-";
+  return row.time ? significant(row.time->value() / operations::seconds_per_day, 3) : "-";
 }
 
 const PurchaseCost* cost_of(const PlanRow& row, const std::string& purchase) {

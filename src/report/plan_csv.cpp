@@ -23,7 +23,7 @@ std::string plan_csv(const planner::Plan& plan) {
     text += fmt::format("{},{},{},{},{},", row.step.value(), row.tokens_per_second, row.mfu,
                         row.memory.value(), 1.0 - row.memory / row.hbm);
     text += row.time ? fmt::format("{},", row.time->value()) : ",";
-    const scenario::PurchaseCost* cost = row.cost();
+    const operations::PurchaseCost* cost = row.cost();
     text += cost == nullptr ? ",," : fmt::format("{},{},", cost->purchase, cost->per_hour.value());
     text += cost != nullptr && cost->total ? fmt::format("{},", cost->total->value()) : ",";
     text += row.purchasable() ? "true\n" : "false\n";

@@ -42,7 +42,7 @@ Json layout_json(const training::Job& job) {
 
 Json costs_json(const PlanRow& row) {
   Json list = Json::array();
-  for (const scenario::PurchaseCost& cost : row.costs) {
+  for (const operations::PurchaseCost& cost : row.costs) {
     Json one{{"purchase", cost.purchase},
              {"usd_per_hour", cost.per_hour.value()},
              {"region", cost.region},

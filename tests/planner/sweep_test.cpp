@@ -1,5 +1,6 @@
 #include "flowplan/planner/sweep.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 #include <catch2/catch.hpp>
@@ -45,9 +46,14 @@ std::vector<SweepRow> rows_of(const Grid& grid, const SweepOptions& options = {}
   return rows;
 }
 
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / name).string();
+}
+
 /// What a sweep of these options writes, as a file of that name read back.
-SweepFile written(const Grid& grid, const SweepOptions& options, const std::string& path,
+SweepFile written(const Grid& grid, const SweepOptions& options, const std::string& name,
                   std::size_t cut = 0) {
+  const std::string path = temporary(name);
   std::string text = head_line(sweep_head(small(), grid, "1", "c")) + "\n";
   for (const SweepRow& row : rows_of(grid, options))
     text += row_line(row, grid) + "\n";
@@ -173,8 +179,9 @@ TEST_CASE("rows and heads are read as they were written") {
 
 TEST_CASE("files that hold no rows are refused with their line") {
   const auto fault = [](const std::string& text) {
-    std::ofstream("sweep-bad.jsonl", std::ios::binary) << text;
-    const auto file = read_sweep_file("sweep-bad.jsonl");
+    const std::string path = temporary("sweep-bad.jsonl");
+    std::ofstream(path, std::ios::binary) << text;
+    const auto file = read_sweep_file(path);
     REQUIRE_FALSE(file);
     return file.error().front();
   };

@@ -9,8 +9,8 @@
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/estimate/provenance.hpp"
+#include "flowplan/operations/money.hpp"
 #include "flowplan/planner/layouts.hpp"
-#include "flowplan/scenario/money.hpp"
 #include "flowplan/scenario/scenario.hpp"
 #include "flowplan/training/iteration.hpp"
 
@@ -25,12 +25,12 @@ struct PlanRow {
   double mfu = 0.0;
   Bytes memory{}, hbm{};
   std::optional<Seconds> time;  ///< for the token budget, 100 % goodput
-  std::vector<scenario::PurchaseCost> costs;
+  std::vector<operations::PurchaseCost> costs;
   std::optional<std::size_t>
       priced;  ///< the one of `costs` that is judged; nothing without a price
   bool past_deadline = false, over_budget = false;
 
-  [[nodiscard]] const scenario::PurchaseCost* cost() const;
+  [[nodiscard]] const operations::PurchaseCost* cost() const;
   /// Whether nothing known speaks against buying it as judged.
   [[nodiscard]] bool purchasable() const;
 };
