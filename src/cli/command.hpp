@@ -55,6 +55,7 @@ struct Command {
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command collective_command();
+[[nodiscard]] Command io_command();
 [[nodiscard]] Command topology_command();
 [[nodiscard]] Command flow_command();
 [[nodiscard]] Command catalog_list_command();
@@ -62,6 +63,7 @@ struct Command {
 [[nodiscard]] Command catalog_compare_command();
 [[nodiscard]] Command validate_command();
 [[nodiscard]] Command fit_command();
+[[nodiscard]] Command export_command();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] Command help_command();
 [[nodiscard]] Command version_command();

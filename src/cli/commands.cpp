@@ -6,10 +6,24 @@ namespace flowplan::cli {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
-      run_command(),      plan_command(),         sweep_command(),        diff_command(),
-      check_command(),    explain_command(),      collective_command(),   topology_command(),
-      flow_command(),     catalog_list_command(), catalog_show_command(), catalog_compare_command(),
-      validate_command(), fit_command(),          schema_command(),       help_command(),
+      run_command(),
+      plan_command(),
+      sweep_command(),
+      diff_command(),
+      check_command(),
+      explain_command(),
+      collective_command(),
+      io_command(),
+      topology_command(),
+      flow_command(),
+      catalog_list_command(),
+      catalog_show_command(),
+      catalog_compare_command(),
+      validate_command(),
+      fit_command(),
+      export_command(),
+      schema_command(),
+      help_command(),
       version_command(),
   };
   return table;

@@ -1,0 +1,195 @@
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "flowplan/base/text_file.hpp"
+#include "flowplan/export/plan.hpp"
+#include "flowplan/export/targets.hpp"
+#include "flowplan/scenario/run.hpp"
+#include "flowplan/topology/hostlist.hpp"
+#include "scenario_flags.hpp"
+
+namespace flowplan::cli {
+
+namespace {
+
+using exporting::ExportRequest;
+using exporting::Target;
+using exporting::WrittenFile;
+
+constexpr int most_shards = 100000;
+constexpr std::size_t largest_scenario = 64u << 20;
+
+/// The targets and what each is, as a paragraph of the help.
+std::string target_list() {
+  std::string list;
+  for (const Target& target : exporting::targets())
+    list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", target.name, target.about);
+  return list + ".";
+}
+
+Diagnostic unknown_target(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Target& target : exporting::targets())
+    names.emplace_back(target.name);
+  return error(Code::usage, fmt::format("there is no export target `{}`", name),
+               suggest(name, names));
+}
+
+Result<std::optional<double>> ratio_option(const Arguments& arguments) {
+  const auto text = arguments.value("ratio");
+  if (!text) return std::optional<double>{};
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (code == std::errc{} && end == text->data() + text->size() && value > 0 && value <= 1)
+    return std::optional<double>{value};
+  return fail(error(Code::usage, fmt::format("--ratio {}: a number in (0, 1] is needed", *text)));
+}
+
+Result<std::optional<long long>> timestamp_option(const Arguments& arguments) {
+  const auto text = arguments.value("timestamp");
+  if (!text) return std::optional<long long>{};
+  long long value = 0;
+  const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (code == std::errc{} && end == text->data() + text->size() && value >= 0)
+    return std::optional<long long>{value};
+  return fail(error(Code::usage,
+                    fmt::format("--timestamp {}: whole seconds since 1970 are needed", *text)));
+}
+
+Result<std::vector<std::string>> hosts_option(const Arguments& arguments) {
+  const auto text = arguments.value("hosts");
+  if (!text) return std::vector<std::string>{};
+  return topology::expand_hostlist(*text);
+}
+
+/// On standard output: a lone file as it is, several below a line with each one's name.
+int show_files(Session& session, const std::vector<WrittenFile>& files) {
+  for (const WrittenFile& file : files) {
+    if (files.size() > 1) session.out << "==> " << file.name << " <==\n";
+    session.out << file.text;
+    if (files.size() > 1 && &file != &files.back()) session.out << '\n';
+  }
+  return 0;
+}
+
+/// Into a folder when there are several, when one of that name is there, or the name ends in "/".
+int write_files(Session& session, const std::string& path, const std::vector<WrittenFile>& files) {
+  namespace fs = std::filesystem;
+  std::error_code trouble;
+  const bool folder = files.size() > 1 || path.ends_with('/') || fs::is_directory(path, trouble);
+  if (!folder) {
+    const auto written = write_text(path, files.front().text);
+    return written ? 0 : refuse(session, written.error());
+  }
+  fs::create_directories(path, trouble);
+  if (trouble)
+    return refuse(session, error(Code::file_unreadable,
+                                 fmt::format("{} cannot be made: {}", path, trouble.message())));
+  for (const WrittenFile& file : files)
+    if (const auto written = write_text((fs::path(path) / file.name).string(), file.text); !written)
+      return refuse(session, written.error());
+  return 0;
+}
+
+/// What the target needs, then the target.
+Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Session& session,
+                                         const catalog::Catalog& catalog, const Target& target) {
+  const auto hosts = hosts_option(arguments);
+  if (!hosts) return fail(hosts.error());
+  const auto ratio = ratio_option(arguments);
+  if (!ratio) return fail(ratio.error());
+  const auto timestamp = timestamp_option(arguments);
+  if (!timestamp) return fail(timestamp.error());
+  const auto shards = int_option(arguments, "shards", 1, most_shards);
+  if (!shards) return fail(shards.error());
+  const auto scenario = load_scenario(arguments, session, catalog, "export");
+  if (!scenario) return fail(scenario.error());
+  const auto plan = exporting::plan_of(catalog, *scenario, *hosts);
+  if (!plan) return fail(plan.error());
+
+  ExportRequest request;
+  request.plan = &*plan;
+  if (scenario->serving) request.serving = &*scenario->serving;
+  request.ratio = *ratio;
+  request.timestamp = *timestamp;
+  request.shards = shards->value_or(request.shards);
+  request.scenario_path = "scenario.json";
+  if (!arguments.positionals.empty()) {
+    request.scenario_path = arguments.positionals.front();
+    if (request.scenario_path != "-")
+      if (auto text = read_text(request.scenario_path, largest_scenario))
+        request.scenario_text = std::move(*text);
+  }
+  if (!target.predicts) return target.write(request);
+  const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
+  if (!answer) return fail(answer.error());
+  request.answer = &*answer;
+  return target.write(request);
+}
+
+int export_files(const Arguments& arguments, Session& session) {
+  const Target* target = exporting::find_target(arguments.positionals.front());
+  if (target == nullptr) return refuse(session, unknown_target(arguments.positionals.front()));
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  Arguments rest = arguments;  // as the commands that take a scenario alone
+  rest.positionals.erase(rest.positionals.begin());
+  const auto files = written(rest, session, *catalog, *target);
+  if (!files) return refuse(session, files.error());
+  const std::string path = arguments.value("output").value_or("-");
+  return path == "-" ? show_files(session, *files) : write_files(session, path, *files);
+}
+
+}  // namespace
+
+Command export_command() {
+  static const std::string details =
+      "From a plan to a launch, from a prediction to a dashboard. Targets: " + target_list();
+  Command command{
+      "export",
+      "Write a scenario in the format of another tool.",
+      details,
+      {{"TARGET", "Which format; listed above.", 1, 1},
+       {"SCENARIO", "Scenario file; - is standard input.", 0, 1}},
+      scenario_options(),
+      {{"export slurm scenarios/pretrain-llama3-70b-p5.json -o job/",
+        "Topology, node lines, batch script and launch script"},
+       {"export kueue scenarios/pretrain-llama3-70b-p5.json -o kueue.yaml", "For Kubernetes"},
+       {"export megatron scenarios/pretrain-llama3-70b-p5.json", "The flags on standard output"},
+       {"export prometheus scenarios/pretrain-llama3-70b-p5.json -o rules.yml --ratio 0.9",
+        "Alerts below 90 % of the prediction"}},
+      export_files};
+  command.options.push_back({"output",
+                             'o',
+                             "PATH",
+                             "Write there: a file, or a folder where the target has several. "
+                             "Standard output by default.",
+                             false,
+                             {}});
+  command.options.push_back({"hosts",
+                             0,
+                             "HOSTLIST",
+                             "Names of the nodes in order: p5-[1-64]. Default: node0, node1, ...",
+                             false,
+                             {}});
+  command.options.push_back(
+      {"ratio", 0, "R", "Alert below the prediction times R; 0.8 by default.", false, {}});
+  command.options.push_back({"timestamp",
+                             0,
+                             "S",
+                             "Seconds since 1970 that OpenMetrics samples carry; none by default.",
+                             false,
+                             {}});
+  command.options.push_back(
+      {"shards", 0, "N", "Parts of a sweep that run beside each other; 8 by default.", false, {}});
+  command.options.push_back(set_option());
+  command.options.push_back(catalog_option());
+  return command;
+}
+
+}  // namespace flowplan::cli

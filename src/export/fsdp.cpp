@@ -1,0 +1,78 @@
+// PyTorch FSDP2 as Hugging Face Accelerate configures it.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "flowplan/export/launch.hpp"
+#include "training_only.hpp"
+#include "yaml_text.hpp"
+
+namespace flowplan::exporting {
+
+Result<Launch> fsdp_launch(const Plan& plan) {
+  if (const auto able = needs_training(plan); !able) return fail(able.error());
+  const training::Job& job = plan.job;
+  const training::Layout& layout = job.layout;
+  if (layout.pp > 1 || layout.ep > 1 || layout.etp > 1)
+    return fail(error(Code::unsupported_feature,
+                      fmt::format("FSDP under Accelerate has no pipeline or expert parallelism "
+                                  "(pp {}, ep {}, etp {})",
+                                  layout.pp, layout.ep, layout.etp),
+                      "torchtitan and megatron have"));
+  const bool sharded = training::shards_weights(job.sharding);
+  int replicas = sharded ? 1 : layout.dp;
+  if (sharded && job.shard_group > 0)
+    replicas = std::max(1, layout.dp * layout.cp / job.shard_group);
+  using model::Precision;
+  nlohmann::ordered_json config;
+  config["compute_environment"] = "LOCAL_MACHINE";
+  config["distributed_type"] = "FSDP";
+  config["mixed_precision"] = job.precision == Precision::fp16   ? "fp16"
+                              : job.precision == Precision::bf16 ? "bf16"
+                              : job.precision == Precision::fp32 || job.precision == Precision::tf32
+                                  ? "no"
+                                  : "fp8";
+  config["num_machines"] = plan.job_nodes;
+  config["num_processes"] = plan.ranks();
+  config["rdzv_backend"] = "c10d";
+  config["same_network"] = true;
+  config["main_training_function"] = "main";
+  auto& fsdp = config["fsdp_config"];
+  fsdp["fsdp_version"] = 2;
+  fsdp["fsdp_reshard_after_forward"] = job.sharding == training::Sharding::fsdp;
+  fsdp["fsdp_auto_wrap_policy"] = "TRANSFORMER_BASED_WRAP";
+  fsdp["fsdp_state_dict_type"] = "SHARDED_STATE_DICT";
+  fsdp["fsdp_activation_checkpointing"] = job.recompute != training::Recompute::none;
+  fsdp["fsdp_offload_params"] = false;
+  fsdp["fsdp_cpu_ram_efficient_loading"] = true;
+  auto& degrees = config["parallelism_config"];
+  degrees["parallelism_config_dp_replicate_size"] = replicas;
+  degrees["parallelism_config_dp_shard_size"] = layout.dp / replicas;
+  degrees["parallelism_config_tp_size"] = layout.tp;
+  degrees["parallelism_config_cp_size"] = layout.cp;
+  if (layout.cp > 1)
+    degrees["parallelism_config_cp_comm_strategy"] =
+        job.context_parallel == training::ContextParallel::all_gather ? "allgather" : "alltoall";
+
+  Launch launch{"fsdp", false, "-m", {{"", "accelerate.commands.launch"}}, {}, {}};
+  launch.arguments.push_back({"--config_file", "accelerate.yaml"});
+  launch.arguments.push_back({"--machine_rank", "$SLURM_NODEID"});
+  launch.arguments.push_back({"--main_process_ip", "$MASTER_ADDR"});
+  launch.arguments.push_back({"--main_process_port", std::to_string(static_cast<int>(
+                                                         plan.defaults->at("rendezvous.port")))});
+  launch.arguments.push_back({"", "train.py"});
+  launch.arguments.push_back({"--model", job.model.name});
+  launch.arguments.push_back({"--seq-len", std::to_string(job.seq_len)});
+  launch.arguments.push_back({"--micro-batch-size", std::to_string(job.micro_batch)});
+  launch.arguments.push_back(
+      {"--gradient-accumulation-steps", std::to_string(std::max<std::int64_t>(
+                                            1, job.global_batch / (job.micro_batch * layout.dp)))});
+  if (plan.steps > 0) launch.arguments.push_back({"--max-steps", std::to_string(plan.steps)});
+  launch.files.push_back({"accelerate.yaml", yaml_text(config)});
+  launch.notes = {
+      "train.py and its flags are your program's: they name what the prediction assumes."};
+  return launch;
+}
+
+}  // namespace flowplan::exporting

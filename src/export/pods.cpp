@@ -1,0 +1,110 @@
+#include "pods.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace flowplan::exporting {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* files_folder = "/flowplan";
+
+/// "$NAME" of a shell as "$(NAME)" of a container's arguments.
+std::string as_container_word(std::string word) {
+  for (std::size_t at = word.find('$'); at != word.npos; at = word.find('$', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < word.size() &&
+           (std::isalnum(static_cast<unsigned char>(word[end])) != 0 || word[end] == '_'))
+      ++end;
+    word.insert(end, ")");
+    word.insert(at + 1, "(");
+  }
+  return word;
+}
+
+Json variable(const std::string& name, const std::string& value) {
+  return {{"name", name}, {"value", value}};
+}
+
+}  // namespace
+
+Json object_of(const std::string& api, const std::string& kind, const std::string& name) {
+  return {{"apiVersion", api}, {"kind", kind}, {"metadata", {{"name", name}}}};
+}
+
+Json node_limits(const Plan& plan) {
+  Json limits;
+  limits["nvidia.com/gpu"] = std::to_string(plan.gpus_per_node());
+  if (plan.node_type->efa_version > 0 && plan.node_type->efa_interfaces)
+    limits["vpc.amazonaws.com/efa"] = fmt::format("{:.0f}", plan.node_type->efa_interfaces.value);
+  return limits;
+}
+
+Json container_of(const Plan& plan, const Launch& launch, const std::string& master,
+                  const std::string& node_rank) {
+  Json environment = Json::array();
+  environment.push_back(variable("MASTER_ADDR", master));
+  if (!launch.torchrun) environment.push_back(variable("SLURM_NODEID", node_rank));
+  const std::string port = std::to_string(static_cast<int>(plan.defaults->at("rendezvous.port")));
+  if (launch.framework == "maxtext") {
+    environment.push_back(variable("JAX_COORDINATOR_IP", master));
+    environment.push_back(variable("JAX_COORDINATOR_PORT", port));
+    environment.push_back(variable("NNODES", std::to_string(plan.job_nodes)));
+    environment.push_back(variable("NODE_RANK", node_rank));
+  }
+  for (const Variable& one : environment_of(plan))
+    environment.push_back(variable(one.name, one.value));
+  for (const Argument& one : launch.arguments)
+    if (one.value == "$DATA_PATH") environment.push_back(variable("DATA_PATH", "/data"));
+
+  Json command = Json::array();
+  if (launch.torchrun) {
+    command = {"torchrun",
+               fmt::format("--nnodes={}", plan.job_nodes),
+               fmt::format("--nproc-per-node={}", plan.gpus_per_node()),
+               "--rdzv-backend=c10d",
+               fmt::format("--rdzv-id={}", plan.slug),
+               fmt::format("--rdzv-endpoint=$(MASTER_ADDR):{}", port)};
+  } else {
+    command = {"python3"};
+  }
+  for (const std::string& word : command_words(launch)) {
+    bool file = false;
+    for (const WrittenFile& one : launch.files)
+      file = file || one.name == word;
+    command.push_back(file ? fmt::format("{}/{}", files_folder, word) : as_container_word(word));
+  }
+  Json container;
+  container["name"] = "train";
+  container["image"] = "registry.example.com/train:latest";
+  container["command"] = command;
+  container["env"] = environment;
+  container["resources"] = {{"limits", node_limits(plan)}};
+  container["volumeMounts"] = {{{"name", "shm"}, {"mountPath", "/dev/shm"}}};
+  if (!launch.files.empty())
+    container["volumeMounts"].push_back({{"name", "files"}, {"mountPath", files_folder}});
+  return container;
+}
+
+Json files_of(const Plan& plan, const Launch& launch) {
+  if (launch.files.empty()) return nullptr;
+  Json map = object_of("v1", "ConfigMap", plan.slug);
+  for (const WrittenFile& file : launch.files)
+    map["data"][file.name] = file.text;
+  return map;
+}
+
+Json pod_spec(const Plan& plan, const Launch& launch, const std::string& master,
+              const std::string& node_rank) {
+  Json spec;
+  spec["restartPolicy"] = "Never";
+  spec["containers"] = {container_of(plan, launch, master, node_rank)};
+  spec["volumes"] = {{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}};
+  if (!launch.files.empty())
+    spec["volumes"].push_back({{"name", "files"}, {"configMap", {{"name", plan.slug}}}});
+  return spec;
+}
+
+}  // namespace flowplan::exporting

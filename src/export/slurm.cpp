@@ -1,0 +1,219 @@
+#include "flowplan/export/slurm.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "flowplan/topology/hostlist.hpp"
+#include "switches.hpp"
+#include "yaml_text.hpp"
+
+namespace flowplan::exporting {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* core_name = "core";
+
+std::string hostlist(const Plan& plan, const std::vector<std::uint32_t>& nodes) {
+  return topology::compress_hostlist(names_of_nodes(plan, nodes));
+}
+
+std::string all_hosts(const Plan& plan) {
+  return topology::compress_hostlist(plan.node);
+}
+
+std::string names_of(const std::vector<SwitchGroup>& groups,
+                     const std::vector<std::uint32_t>& which) {
+  std::vector<std::string> names;
+  for (const std::uint32_t i : which)
+    names.push_back(groups[i].name);
+  return topology::compress_hostlist(names);
+}
+
+std::string all_names(const std::vector<SwitchGroup>& groups) {
+  std::vector<std::uint32_t> all(groups.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return names_of(groups, all);
+}
+
+std::string tree_conf(const Plan& plan) {
+  const SwitchLayers layers = switch_layers(plan);
+  std::string text;
+  for (const SwitchGroup& leaf : layers.leaf)
+    text += fmt::format("SwitchName={} Nodes={}\n", leaf.name, hostlist(plan, leaf.member));
+  for (const SwitchGroup& pod : layers.pod)
+    text += fmt::format("SwitchName={} Switches={}\n", pod.name, names_of(layers.leaf, pod.member));
+  if (layers.core)
+    text += fmt::format("SwitchName={} Switches={}\n", core_name, all_names(layers.pod));
+  return text;
+}
+
+/// NVLink domains where these span nodes, else leaves.
+const std::vector<SwitchGroup>& blocks_of(const SwitchLayers& layers) {
+  return layers.domain.empty() ? layers.leaf : layers.domain;
+}
+
+std::vector<std::uint32_t> sizes_of(const std::vector<SwitchGroup>& blocks) {
+  std::vector<std::uint32_t> sizes;
+  for (const SwitchGroup& block : blocks)
+    sizes.push_back(static_cast<std::uint32_t>(block.member.size()));
+  return block_sizes(sizes);
+}
+
+std::string block_conf(const Plan& plan) {
+  const SwitchLayers layers = switch_layers(plan);
+  std::string text;
+  for (const SwitchGroup& block : blocks_of(layers))
+    text += fmt::format("BlockName={} Nodes={}\n", block.name, hostlist(plan, block.member));
+  return text + fmt::format("BlockSizes={}\n", fmt::join(sizes_of(blocks_of(layers)), ","));
+}
+
+Json tree_entry(const Plan& plan, const SwitchLayers& layers) {
+  Json switches = Json::array();
+  const auto add = [&](const std::string& name, const char* key, const std::string& below) {
+    switches.push_back({{"switch", name}, {key, below}});
+  };
+  if (layers.core) add(core_name, "children", all_names(layers.pod));
+  for (const SwitchGroup& pod : layers.pod)
+    add(pod.name, "children", names_of(layers.leaf, pod.member));
+  for (const SwitchGroup& leaf : layers.leaf)
+    add(leaf.name, "nodes", hostlist(plan, leaf.member));
+  return {{"switches", switches}};
+}
+
+Json block_entry(const Plan& plan, const SwitchLayers& layers) {
+  Json entry;
+  entry["block_sizes"] = sizes_of(blocks_of(layers));
+  entry["blocks"] = Json::array();
+  for (const SwitchGroup& block : blocks_of(layers))
+    entry["blocks"].push_back({{"block", block.name}, {"nodes", hostlist(plan, block.member)}});
+  return entry;
+}
+
+/// Leaves that the job's ranks are on, when they are as few as can be.
+std::uint32_t fewest_leaves(const Plan& plan) {
+  const SwitchLayers layers = switch_layers(plan);
+  std::vector<std::uint32_t> sizes;
+  for (const SwitchGroup& leaf : layers.leaf)
+    sizes.push_back(static_cast<std::uint32_t>(leaf.member.size()));
+  std::sort(sizes.rbegin(), sizes.rend());
+  std::uint32_t leaves = 0;
+  for (std::uint32_t nodes = 0; nodes < plan.job_nodes && leaves < sizes.size(); ++leaves)
+    nodes += sizes[leaves];
+  return leaves;
+}
+
+}  // namespace
+
+std::string gres_type(const catalog::Gpu& gpu) {
+  std::string type = gpu.id.substr(0, gpu.id.find('-'));
+  for (char& c : type)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return type;
+}
+
+SlurmTopology slurm_topology_of(const Plan& plan) {
+  return plan.domains_span_nodes() ? SlurmTopology::block : SlurmTopology::tree;
+}
+
+std::vector<std::uint32_t> block_sizes(const std::vector<std::uint32_t>& blocks) {
+  const std::uint32_t base = *std::min_element(blocks.begin(), blocks.end());
+  std::vector<std::uint32_t> sizes;
+  for (std::size_t held = 1; held <= blocks.size(); held *= 2)
+    sizes.push_back(base * static_cast<std::uint32_t>(held));
+  return sizes;
+}
+
+std::string slurm_topology_conf(const Plan& plan, SlurmTopology kind) {
+  std::string text =
+      commented(fmt::format("{}: {} nodes of {}", plan.title, plan.nodes(), plan.node_type->id));
+  if (plan.cluster.spec().wiring == nullptr)
+    text += commented(
+        "Switches as assumed by the prediction: take your cluster's own where you have it.");
+  return text + (kind == SlurmTopology::tree ? tree_conf(plan) : block_conf(plan));
+}
+
+std::string slurm_topology_yaml(const Plan& plan) {
+  const SwitchLayers layers = switch_layers(plan);
+  const bool blocks = slurm_topology_of(plan) == SlurmTopology::block;
+  Json document = Json::array();
+  document.push_back(
+      {{"topology", "tree"}, {"cluster_default", !blocks}, {"tree", tree_entry(plan, layers)}});
+  if (blocks)
+    document.push_back(
+        {{"topology", "block"}, {"cluster_default", true}, {"block", block_entry(plan, layers)}});
+  return commented(
+             fmt::format("{}: {} nodes of {}", plan.title, plan.nodes(), plan.node_type->id)) +
+         "---\n" + yaml_text(document);
+}
+
+std::string slurm_nodes_conf(const Plan& plan) {
+  const catalog::Instance& type = *plan.node_type;
+  std::string text = commented(fmt::format("{}: {} nodes of {}. Include this file from slurm.conf.",
+                                           plan.title, plan.nodes(), type.id));
+  text += fmt::format("TopologyPlugin=topology/{}\nGresTypes=gpu\n",
+                      slurm_topology_of(plan) == SlurmTopology::tree ? "tree" : "block");
+  text += fmt::format("NodeName={}", all_hosts(plan));
+  if (type.vcpus) text += fmt::format(" CPUs={:.0f}", type.vcpus.value);
+  if (type.host_memory_mib)
+    text += fmt::format(" RealMemory={}",
+                        static_cast<std::int64_t>(type.host_memory_mib.value *
+                                                  plan.defaults->at("slurm.real_memory_share")));
+  text += fmt::format(" Gres=gpu:{}:{} Features={} State=UNKNOWN\n", gres_type(*plan.gpu),
+                      plan.gpus_per_node(), type.id);
+  return text + fmt::format("PartitionName=train Nodes={} Default=YES MaxTime=INFINITE State=UP\n",
+                            all_hosts(plan));
+}
+
+std::string slurm_gres_conf(const Plan& plan) {
+  return fmt::format("NodeName={} Name=gpu Type={} File=/dev/nvidia{}\n", all_hosts(plan),
+                     gres_type(*plan.gpu),
+                     plan.gpus_per_node() == 1 ? std::string("0")
+                                               : fmt::format("[0-{}]", plan.gpus_per_node() - 1));
+}
+
+std::string slurm_batch_script(const Plan& plan, const Launch& launch) {
+  std::string text = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "#SBATCH --job-name={}\n"
+      "#SBATCH --nodes={}\n"
+      "#SBATCH --ntasks-per-node=1\n"
+      "#SBATCH --gpus-per-node={}:{}\n"
+      "#SBATCH --exclusive\n"
+      "#SBATCH --output=%x-%j.log\n",
+      plan.slug, plan.job_nodes, gres_type(*plan.gpu), plan.gpus_per_node());
+  if (slurm_topology_of(plan) == SlurmTopology::block)
+    text += fmt::format("#SBATCH --segment={}\n", plan.job_nodes_per_domain);
+  else
+    text += fmt::format("#SBATCH --switches={}\n", fewest_leaves(plan));
+  text += commented(fmt::format("{}: {} GPUs as {}", plan.title, plan.ranks(), launch.framework));
+  text +=
+      "set -euo pipefail\n"
+      "cd \"${SLURM_SUBMIT_DIR:?}\"\n"
+      "MASTER_ADDR=$(scontrol show hostnames \"${SLURM_JOB_NODELIST:?}\" | head -n 1)\n"
+      "export MASTER_ADDR\n"
+      "srun --kill-on-bad-exit=1 bash launch.sh\n";
+  return text;
+}
+
+Result<std::vector<WrittenFile>> slurm_files(const Plan& plan) {
+  auto launch = launch_of(plan);
+  if (!launch) return fail(std::move(launch.error()));
+  std::vector<WrittenFile> files{
+      {"topology.conf", slurm_topology_conf(plan, slurm_topology_of(plan))},
+      {"topology.yaml", slurm_topology_yaml(plan)},
+      {"nodes.conf", slurm_nodes_conf(plan)},
+      {"gres.conf", slurm_gres_conf(plan)},
+      {"job.sbatch", slurm_batch_script(plan, *launch)},
+      {"launch.sh", launch_script(plan, *launch)}};
+  for (WrittenFile& file : launch->files)
+    files.push_back(std::move(file));
+  return files;
+}
+
+}  // namespace flowplan::exporting

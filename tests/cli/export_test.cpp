@@ -1,0 +1,61 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+
+#include "program.hpp"
+
+namespace export_test {
+
+namespace {
+
+constexpr const char* scenario = "scenarios/pretrain-llama3-70b-p5.json";
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("one file goes where -o says, several into a folder") {
+  const auto folder = std::filesystem::temp_directory_path() / "flowplan-export";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "kueue.yaml").string();
+  CHECK(flowplan_run({"export", "kueue", scenario, "-o", file}).code == 0);
+  CHECK(content(file) == flowplan_run({"export", "kueue", scenario}).out);
+  const auto job = folder / "job";
+  CHECK(flowplan_run({"export", "slurm", scenario, "-o", job.string()}).code == 0);
+  for (const char* name :
+       {"topology.conf", "topology.yaml", "nodes.conf", "gres.conf", "job.sbatch", "launch.sh"})
+    CHECK(std::filesystem::exists(job / name));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("hosts are named by a hostlist, and the scenario by options") {
+  const Ran ran = flowplan_run({"export", "slurm", "--model", "llama3-8b", "--instance",
+                                "p5.48xlarge", "--nodes", "2", "--hosts", "p5-[1-2]"});
+  CHECK(ran.code == 0);
+  CHECK(contains(ran.out, "SwitchName=leaf0 Nodes=p5-[1-2]\n"));
+  CHECK(flowplan_run({"export", "slurm", scenario, "--hosts", "p5-[1-2]"}).code == 3);
+}
+
+TEST_CASE("targets, ratios and times that are none are refused") {
+  const Ran ran = flowplan_run({"export", "slrum", scenario});
+  CHECK(ran.code == 2);
+  CHECK(contains(ran.err, "slurm"));
+  CHECK(flowplan_run({"export", "prometheus", scenario, "--ratio", "1.5"}).code == 2);
+  CHECK(flowplan_run({"export", "openmetrics", scenario, "--timestamp", "now"}).code == 2);
+  CHECK(flowplan_run({"export", "vllm", scenario}).code != 0);
+}
+
+TEST_CASE("the ratio and the time are used") {
+  CHECK(contains(flowplan_run({"export", "prometheus", scenario, "--ratio", "0.9"}).out,
+                 "(0.9 * flowplan_training_mfu_ratio"));
+  CHECK(contains(flowplan_run({"export", "openmetrics", scenario, "--timestamp", "17"}).out,
+                 " 17\n# EOF\n"));
+}
+
+}  // namespace export_test
