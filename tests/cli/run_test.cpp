@@ -125,7 +125,9 @@ TEST_CASE("results follow their schema, for what fits and what does not") {
   const auto schema = JsonDocument::read("catalogs/schema/result.schema.json");
   REQUIRE(schema);
   for (const std::string& file :
-       {p5_scenario, std::string("scenarios/pretrain-llama3-405b-too-big.json")}) {
+       {p5_scenario, std::string("scenarios/pretrain-llama3-405b-too-big.json"),
+        std::string("scenarios/storage-lazy-load-p5.json"),
+        std::string("scenarios/storage-744b-host-memory.json")}) {
     const auto result =
         JsonDocument::parse(flowplan_run({"run", file, "--format", "json"}).out, "result");
     REQUIRE(result);
