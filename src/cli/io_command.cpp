@@ -95,8 +95,11 @@ Result<void> add_networks(const storage::Clients& clients, const IoRequest& requ
 
 void add_costs(const catalog::Catalog& catalog, const IoRequest& request,
                const storage::Mount& mount, report::IoReport& result) {
-  const storage::Answer& answer = judged(result.parts).answer;
-  const Bytes stored = answer.bytes.value() > 0.0 ? answer.bytes : held_by(request);
+  const bool streams = request.operation == IoOperation::dataset;
+  const Bytes moved = judged(result.parts).answer.bytes;
+  const Bytes stored = streams || moved.value() <= 0.0 ? held_by(request) : moved;
+  // A stream without an end has no size that could be paid for.
+  if (mount.service->kind == catalog::StorageKind::object && stored.value() <= 0.0) return;
   result.month = storage::monthly_cost(catalog, mount, stored, result.region);
   const bool writes = request.operation == IoOperation::write ||
                       request.operation == IoOperation::checkpoint ||
