@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,6 +13,7 @@
 #include "command.hpp"
 #include "flowplan/planner/check.hpp"
 #include "flowplan/report/checks.hpp"
+#include "flowplan/report/markdown.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "flowplan/scenario/run.hpp"
 #include "input.hpp"
@@ -78,6 +81,21 @@ planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog
   return report;
 }
 
+/// Under GitHub Actions: annotations on standard error, which the runner reads too, and the table
+/// at the end of the step's summary.
+Result<void> tell_github(Session& session, const std::vector<planner::CheckReport>& reports) {
+  if (!session.environment.github_actions) return {};
+  session.err << report::checks_github(reports) << std::flush;
+  const std::string& path = session.environment.github_step_summary;
+  if (path.empty()) return {};
+  std::ofstream summary(path, std::ios::app | std::ios::binary);
+  summary << report::to_markdown(report::checks(reports)) << std::flush;
+  if (!summary)
+    return fail(
+        error(Code::file_unreadable, in_file(path), "the step's summary cannot be written"));
+  return {};
+}
+
 int check(const Arguments& arguments, Session& session) {
   const auto files = scenario_files(arguments.positionals);
   if (files.empty()) {
@@ -96,23 +114,31 @@ int check(const Arguments& arguments, Session& session) {
     if (!reports.back().diagnostics.empty()) refuse(session, reports.back().diagnostics);
     code = planner::gravest(code, reports.back().exit_code(fail_on_warn));
   }
-  return emit(arguments, session,
-              renderings(session, [&] { return report::checks(reports); },
-                         {{"json", [&] { return report::checks_json(reports); }},
-                          {"junit", [&] { return report::checks_junit(reports); }}}),
-              code);
+  if (const auto told = tell_github(session, reports); !told) return refuse(session, told.error());
+  return emit(
+      arguments, session,
+      renderings(session, [&] { return report::checks(reports); },
+                 {{"json", [&] { return report::checks_json(reports); }},
+                  {"junit", [&] { return report::checks_junit(reports); }},
+                  {"sarif", [&] { return report::checks_sarif(reports, FLOWPLAN_VERSION); }},
+                  {"github", [&] { return report::checks_github(reports); }}}),
+      code);
 }
 
 }  // namespace
 
 Command check_command() {
   Option format = format_option();
-  format.about = "How standard output shows the result: text (default), markdown, json, junit.";
+  format.about =
+      "How standard output shows the result: text (default), markdown, json, junit, sarif, "
+      "github.";
   return {
       "check",
       "Evaluate the checks of scenarios, for CI.",
       "Exit code 1: a check failed; 4: a workload does not fit and no check expects that. Checks "
-      "of level warn fail only with --fail-on warn.",
+      "of level warn fail only with --fail-on warn. Under GitHub Actions failures are also "
+      "annotations, "
+      "and the table stands in the step's summary.",
       {{"FILE|DIR", "Scenario files, or folders with them (*.config.json are models' configs).", 1,
         1000000}},
       {{"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
@@ -120,7 +146,8 @@ Command check_command() {
        format,
        output_option(),
        catalog_option()},
-      {{"check scenarios -o junit=checks.xml", "All scenarios of a folder, for a CI server"}},
+      {{"check scenarios -o junit=checks.xml", "All scenarios of a folder, for a CI server"},
+       {"check scenarios -o sarif=checks.sarif", "For code scanning"}},
       check};
 }
 

@@ -50,6 +50,7 @@ struct Command {
 // One function a subcommand, each in a file of its own.
 [[nodiscard]] Command run_command();
 [[nodiscard]] Command plan_command();
+[[nodiscard]] Command init_command();
 [[nodiscard]] Command sweep_command();
 [[nodiscard]] Command diff_command();
 [[nodiscard]] Command check_command();

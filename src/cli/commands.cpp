@@ -22,6 +22,7 @@ const std::vector<Command>& commands() {
       validate_command(),
       fit_command(),
       export_command(),
+      init_command(),
       schema_command(),
       help_command(),
       version_command(),

@@ -83,6 +83,8 @@ Environment process_environment() {
   std::error_code ignored;
   environment.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   read_array_job(environment);
+  environment.github_actions = variable("GITHUB_ACTIONS") == "true";
+  environment.github_step_summary = variable("GITHUB_STEP_SUMMARY");
   environment.unicode = utf8_locale();
   environment.out_colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty();
   return environment;

@@ -1,5 +1,7 @@
 #include "flowplan/report/checks.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
@@ -87,6 +89,43 @@ TEST_CASE("JSON gives expected, actual and margin of every check") {
   CHECK(json["scenarios"][0]["checks"][1]["actual"] == 0.4);
   CHECK(json["scenarios"][0]["checks"][1]["margin"] == -0.2);
   CHECK(json["scenarios"][0]["checks"][1]["line"] == 7);
+}
+
+TEST_CASE("SARIF has only failures, each with its rule, file and line") {
+  const auto sarif = nlohmann::json::parse(report::checks_sarif(reports(), "1.2.3"));
+  CHECK(sarif["version"] == "2.1.0");
+  const auto& run = sarif["runs"][0];
+  CHECK(run["tool"]["driver"]["name"] == "flowplan");
+  CHECK(run["tool"]["driver"]["version"] == "1.2.3");
+  // Of three checks two failed; one file is invalid, one workload does not fit.
+  REQUIRE(run["results"].size() == 4);
+  CHECK(run["results"][0]["ruleId"] == "check");
+  CHECK(run["results"][0]["level"] == "error");
+  CHECK(run["results"][1]["level"] == "warning");
+  CHECK(run["results"][2]["ruleId"] == "FP010");
+  CHECK(run["results"][3]["ruleId"] == "does-not-fit");
+  const auto& place = run["results"][0]["locations"][0]["physicalLocation"];
+  CHECK(place["artifactLocation"]["uri"] == "a.json");
+  CHECK(place["region"]["startLine"] == 7);
+  for (const auto& result : run["results"]) {
+    bool known = false;
+    for (const auto& rule : run["tool"]["driver"]["rules"])
+      known = known || rule["id"] == result["ruleId"];
+    CHECK(known);
+    CHECK(result["locations"][0]["physicalLocation"]["region"]["startLine"] >= 1);
+  }
+}
+
+TEST_CASE("GitHub's annotations are one line a failure, escaped") {
+  auto all = reports();
+  all[0].file = "a,b.json";
+  all[0].outcomes[1].place.file = "./a,b.json";
+  all[0].outcomes[1].message = "100 %\nof it";
+  const std::string text = report::checks_github(all);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 4);
+  CHECK(text.find("::error file=a%2Cb.json,line=7,title=flowplan check::") == 0);
+  CHECK(text.find("100 %25%0Aof it") != std::string::npos);
+  CHECK(text.find("::warning file=") != std::string::npos);
 }
 
 }  // namespace checks_test

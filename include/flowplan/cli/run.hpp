@@ -13,8 +13,10 @@ struct Environment {
   /// Which task of how many a scheduler's array job makes of this process: of a Slurm array counted
   /// from its first, or of an indexed Kubernetes job. Empty outside of one.
   std::string array_index, array_count;
-  bool unicode = false;     ///< the locale is UTF-8
-  bool out_colour = false;  ///< standard output is a terminal and NO_COLOR is not set
+  bool github_actions = false;      ///< GITHUB_ACTIONS is "true"
+  std::string github_step_summary;  ///< GITHUB_STEP_SUMMARY
+  bool unicode = false;             ///< the locale is UTF-8
+  bool out_colour = false;          ///< standard output is a terminal and NO_COLOR is not set
 };
 
 /// The environment of this process.
