@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -284,8 +285,8 @@ ServingJob read_run_job(const catalog::Catalog& catalog, const CsvTable& table, 
   job.formats = *formats;
   job.formats.narrow_kv = false;  // --kv-cache-dtype auto
   if (job.model->experts) job.formats.attention = job.formats.ffn;
-  job.input_tokens = static_cast<int>(table.number(row, "isl_mean").value_or(0.0) + 0.5);
-  job.output_tokens = static_cast<int>(table.number(row, "osl_mean").value_or(0.0) + 0.5);
+  job.input_tokens = static_cast<int>(std::lround(table.number(row, "isl_mean").value_or(0.0)));
+  job.output_tokens = static_cast<int>(std::lround(table.number(row, "osl_mean").value_or(0.0)));
   if (job.input_tokens < 1 || job.output_tokens < 2) return skip("lengths not stated");
   job.max_tokens = integer(table, row, "max_num_batched_tokens");
   job.max_sequences = integer(table, row, "max_num_seqs");

@@ -60,7 +60,7 @@ void write_anchors(const std::map<std::string, Errors>& errors) {
 
 }  // namespace
 
-TEST_CASE("no anchor leaves its tolerance") {
+TEST_CASE("no anchor leaves its tolerance", "[slow]") {
   std::map<std::string, Errors> errors;
   for (const std::string& file : files)
     errors[file] = errors_of(accuracy::shipped_catalog(), file);

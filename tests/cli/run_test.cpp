@@ -189,7 +189,7 @@ TEST_CASE("over several files the gravest exit code counts") {
   fs::remove_all(folder);
 }
 
-TEST_CASE("the shipped scenarios pass their checks") {
+TEST_CASE("the shipped scenarios pass their checks", "[slow]") {
   const Ran ran = flowplan_run({"check", "scenarios"});
   INFO(ran.out << ran.err);
   CHECK(ran.code == 0);

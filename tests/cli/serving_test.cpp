@@ -4,7 +4,7 @@
 
 namespace serving_command_test {
 
-TEST_CASE("a serving scenario is run, checked, explained and laid side by side") {
+TEST_CASE("a serving scenario is run, checked, explained and laid side by side", "[slow]") {
   const std::string scenario = "scenarios/serve-llama3-70b-p5.json";
   const Ran run = flowplan_run({"run", scenario});
   CHECK(run.code == 0);

@@ -51,7 +51,7 @@ TEST_CASE("rows stream as JSON lines and as CSV") {
   CHECK(contains(table.out, "point,cluster.count,workload.parallelism.tp,state,reason,training."));
 }
 
-TEST_CASE("an interrupted sweep goes on to the same bytes") {
+TEST_CASE("an interrupted sweep goes on to the same bytes", "[slow]") {
   const std::string path = folder() + "rows.jsonl", table = folder() + "rows.csv";
   REQUIRE(flowplan_run(sweep({"-o", "jsonl=" + path, "-o", "csv=" + table})).code == 0);
   const std::string whole = content(path), whole_table = content(table);
@@ -76,7 +76,7 @@ TEST_CASE("an interrupted sweep goes on to the same bytes") {
   CHECK(content(path) == whole);
 }
 
-TEST_CASE("shards of any number merge to the same bytes") {
+TEST_CASE("shards of any number merge to the same bytes", "[slow]") {
   const std::string whole = folder() + "whole.jsonl", merged = folder() + "merged.jsonl";
   REQUIRE(flowplan_run(sweep({"-o", "jsonl=" + whole})).code == 0);
   for (const int count : {2, 7}) {

@@ -44,7 +44,8 @@ TEST_CASE("what never fails has no MTTF") {
 }
 
 TEST_CASE("Llama 3's interruptions lie inside the band of its generation and near its centre") {
-  const FailureRate& h100 = facts().of(catalog::GpuGeneration::hopper);
+  const FailureFacts all = facts();
+  const FailureRate& h100 = all.of(catalog::GpuGeneration::hopper);
   constexpr double nodes = 2048, days = 54, counted = 419;
   CHECK(nodes * days * h100.low < counted);
   CHECK(nodes * days * h100.high > counted);
