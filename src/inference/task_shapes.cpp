@@ -81,7 +81,8 @@ TaskWriter::Text TaskWriter::prompt(std::uint32_t tokens) {
     text.blocks.push_back({which * shared, shared});
     text.tokens = shared * load_.block_tokens;
   }
-  return longer(std::move(text), tokens - text.tokens);
+  const std::uint32_t rest = tokens - text.tokens;
+  return longer(std::move(text), rest);
 }
 
 TaskWriter::Text TaskWriter::longer(Text text, std::uint32_t tokens) {
