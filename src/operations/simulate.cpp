@@ -120,8 +120,9 @@ class Run {
 
   /// Stalls of that many saves.
   [[nodiscard]] double save_time(std::int64_t saves) const {
+    const std::int64_t to_disk = saves / t_.saves;  // whole ones
     return static_cast<double>(saves) * t_.memory_stall +
-           static_cast<double>(saves / t_.saves) * t_.disk_stall;
+           static_cast<double>(to_disk) * t_.disk_stall;
   }
   /// Time since the last save to disk before the one that was restored, had it gone without
   /// failures, `up` after the restart.

@@ -1,6 +1,7 @@
 #include "misses.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -35,7 +36,7 @@ std::string days_text(Seconds time) {
 std::string money_text(double usd) {
   constexpr double million = 1e6;
   return usd >= million ? fmt::format("{:.3g} M USD", usd / million)
-                        : fmt::format("{} USD", thousands(static_cast<std::int64_t>(usd + 0.5)));
+                        : fmt::format("{} USD", thousands(std::llround(usd)));
 }
 
 /// The largest cluster searched of an instance.

@@ -36,7 +36,7 @@ Json cluster(const Answer& answer) {
             {"ec2_instances", answer.ec2_instances},
             {"gpu", answer.gpu},
             {"gpus", answer.gpus},
-            {"gpus_used", answer.serving ? answer.serving->gpus : answer.job.gpus},
+            {"gpus_used", answer.serving ? Json(answer.serving->gpus) : Json(answer.job.gpus)},
             {"region", answer.region}};
   json["network"] = network_json(answer.network);
   return json;
