@@ -11,7 +11,9 @@ target_compile_options(flowplan_options INTERFACE
 if(CMAKE_UNITY_BUILD)
   # A class of a file that holds one of another file-local class is no fault where both are compiled as one.
   target_compile_options(flowplan_options INTERFACE
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+    # Clang counts the file-local names of the other files of a unit as shadowed; GCC does not.
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
 endif()
 if(FLOWPLAN_SANITIZE)
   target_compile_options(flowplan_options INTERFACE

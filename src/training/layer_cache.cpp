@@ -20,7 +20,7 @@ std::size_t LayerCache::Hash::operator()(const Key& key) const {
   };
   mix(static_cast<int>(key.kind));
   mix(static_cast<int>(key.precision));
-  mix(static_cast<int>(key.recompute) * 64 + key.modules);
+  mix(static_cast<std::int64_t>(key.recompute) * 64 + std::int64_t{key.modules});
   mix(key.tp);
   mix(key.cp);
   mix(key.ep);

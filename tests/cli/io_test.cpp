@@ -126,7 +126,7 @@ TEST_CASE("io: networks are compared link by link") {
                                 {"--bytes", "10TB", "--storage", "fsx-1000", "--capacity",
                                  "960000GiB", "--compare-network"}));
   REQUIRE(json["networks"].size() == 3);
-  const auto part = [&](int i) { return json["networks"][i]["parts"][0]; };
+  const auto part = [&](std::size_t i) { return json["networks"][i]["parts"][0]; };
   CHECK(part(0)["limit"] == "Lustre client over ENA");
   CHECK(part(0)["throughput_bytes_per_s"].get<double>() == Approx(8 * 12.5e9).epsilon(1e-3));
   CHECK(part(1)["limit"] == "Lustre client over EFA");

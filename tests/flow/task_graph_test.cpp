@@ -173,7 +173,9 @@ TEST_CASE("a task a flow ends each as in the flow set") {
 TEST_CASE("repeats are the same as tasks in a row") {
   CaseGenerator next_case(33);
   for (int i = 0; i < 200; ++i) {
-    const auto [network, flows] = next_case(CaseGenerator::Extras::all);
+    const auto drawn = next_case(CaseGenerator::Extras::all);
+    const Network& network = drawn.network;
+    const FlowSet& flows = drawn.flows;
     // The first half of the flows is repeated three times while the other half runs twice.
     const auto half = static_cast<std::uint32_t>(flows.size() / 2);
     const auto size = static_cast<std::uint32_t>(flows.size());

@@ -121,7 +121,6 @@ Result<ServeRun> serve_any(const Instance& instance, bool disaggregated, const W
 
 void check_conservation(const ServeRun& run, const Workload& workload, bool stopped) {
   const RequestRecords& r = run.requests;
-  double gaps = 0.0;
   for (RequestId id = 0; id < r.size(); ++id) {
     CAPTURE(id);
     const Request& request = workload.requests[id];
@@ -131,7 +130,6 @@ void check_conservation(const ServeRun& run, const Workload& workload, bool stop
         REQUIRE(r.first_token_s[id] > r.sent_s[id]);
         REQUIRE(r.finish_s[id] >= r.first_token_s[id]);
         REQUIRE(r.cached_tokens[id] < request.input_tokens);
-        gaps += request.output_tokens - 1.0;
         break;
       case Outcome::refused_context:
       case Outcome::refused_memory:

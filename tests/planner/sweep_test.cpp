@@ -115,7 +115,7 @@ TEST_CASE("rows come in order and are the same on any number of threads") {
 }
 
 TEST_CASE("shards share the points out without rest") {
-  for (const std::uint64_t points : {0, 1, 6, 7, 10}) {
+  for (const std::uint64_t points : {0U, 1U, 6U, 7U, 10U}) {
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < 7; ++i)
       sum += Shard{i, 7}.size(points);
@@ -132,7 +132,7 @@ TEST_CASE("shards merged are what one sweep writes") {
   std::string whole = head_line(sweep_head(small(), grid, "1", "c")) + "\n";
   for (const SweepRow& row : rows_of(grid))
     whole += row_line(row, grid) + "\n";
-  for (const std::uint64_t count : {1, 2, 7}) {
+  for (const std::uint64_t count : {1U, 2U, 7U}) {
     std::vector<SweepFile> files;
     for (std::uint64_t i = count; i-- > 0;) {
       SweepOptions options;
