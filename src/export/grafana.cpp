@@ -100,8 +100,9 @@ class Dashboard {
       const std::string title = title_of(one.name);
       Json stat = panel("stat", title, grafana_unit(one.name), place(stat_width, stat_height));
       stat["description"] = one.help;
-      stat["options"] = {{"reduceOptions", {{"calcs", {"lastNotNull"}}}}, {"graphMode", "none"}};
-      stat["targets"] = {target("A", selected(one.name), "predicted")};
+      stat["options"] = {{"reduceOptions", {{"calcs", Json::array({"lastNotNull"})}}},
+                         {"graphMode", "none"}};
+      stat["targets"] = Json::array({target("A", selected(one.name), "predicted")});
       panels_.push_back(std::move(stat));
     }
   }
@@ -127,11 +128,11 @@ class Dashboard {
 
   Json frame() {
     Json dashboard;
-    dashboard["__inputs"] = {{{"name", "DS_PROMETHEUS"},
-                              {"label", "Prometheus"},
-                              {"type", "datasource"},
-                              {"pluginId", "prometheus"},
-                              {"pluginName", "Prometheus"}}};
+    dashboard["__inputs"] = Json::array({{{"name", "DS_PROMETHEUS"},
+                                          {"label", "Prometheus"},
+                                          {"type", "datasource"},
+                                          {"pluginId", "prometheus"},
+                                          {"pluginName", "Prometheus"}}});
     dashboard["__requires"] = Json::array();
     const auto require = [&](const char* type, const char* id, const char* name,
                              const char* version) {
@@ -144,7 +145,7 @@ class Dashboard {
     require("panel", "timeseries", "Time series", "");
     dashboard["uid"] = uid();
     dashboard["title"] = "flowplan: " + seen_.title;
-    dashboard["tags"] = {"flowplan"};
+    dashboard["tags"] = Json::array({"flowplan"});
     dashboard["schemaVersion"] = schema_version;
     dashboard["version"] = 1;
     dashboard["editable"] = true;
@@ -156,12 +157,12 @@ class Dashboard {
     dashboard["timepicker"] = Json::object();
     dashboard["annotations"] = {{"list", Json::array()}};
     dashboard["links"] = Json::array();
-    dashboard["templating"]["list"] = {{{"name", "datasource"},
-                                        {"type", "datasource"},
-                                        {"label", "Prometheus"},
-                                        {"query", "prometheus"},
-                                        {"current", Json::object()},
-                                        {"hide", 0}}};
+    dashboard["templating"]["list"] = Json::array({{{"name", "datasource"},
+                                                    {"type", "datasource"},
+                                                    {"label", "Prometheus"},
+                                                    {"query", "prometheus"},
+                                                    {"current", Json::object()},
+                                                    {"hide", 0}}});
     dashboard["panels"] = std::move(panels_);
     return dashboard;
   }

@@ -36,14 +36,16 @@ Result<std::vector<WrittenFile>> hyperpod_files(const Plan& plan) {
   Json cluster;
   cluster["ClusterName"] = plan.slug;
   cluster["InstanceGroups"] = {instance_group(plan, "controller", "ml.m5.4xlarge", 1), workers};
-  cluster["VpcConfig"] = {{"SecurityGroupIds", {"sg-REPLACE"}}, {"Subnets", {"subnet-REPLACE"}}};
+  cluster["VpcConfig"] = {{"SecurityGroupIds", Json::array({"sg-REPLACE"})},
+                          {"Subnets", Json::array({"subnet-REPLACE"})}};
   cluster["NodeRecovery"] = "Automatic";
 
   Json parameters;
   parameters["version"] = "1.0.0";
   parameters["workload_manager"] = "slurm";
   parameters["controller_group"] = "controller";
-  parameters["worker_groups"] = {{{"instance_group_name", "workers"}, {"partition_name", "train"}}};
+  parameters["worker_groups"] =
+      Json::array({{{"instance_group_name", "workers"}, {"partition_name", "train"}}});
   if (plan.shared) {
     parameters["fsx_dns_name"] = "REPLACE";
     parameters["fsx_mountname"] = "REPLACE";

@@ -49,8 +49,9 @@ Json cluster_queue(const Plan& plan, const std::string& flavor) {
         {{"name", name},
          {"nominalQuota", std::to_string(std::stoll(amount.get<std::string>()) * plan.nodes())}});
   }
-  queue["spec"]["resourceGroups"] = {
-      {{"coveredResources", covered}, {"flavors", {{{"name", flavor}, {"resources", resources}}}}}};
+  queue["spec"]["resourceGroups"] =
+      Json::array({{{"coveredResources", covered},
+                    {"flavors", Json::array({{{"name", flavor}, {"resources", resources}}})}}});
   return queue;
 }
 
@@ -88,7 +89,7 @@ Json job_set(const Plan& plan, const Launch& launch) {
   spec["template"]["metadata"]["annotations"] = topology_request(plan);
   spec["template"]["spec"] = pod_spec(plan, launch, fmt::format("{0}-workers-0-0.{0}", plan.slug),
                                       "$(JOB_COMPLETION_INDEX)");
-  set["spec"]["replicatedJobs"] = {job};
+  set["spec"]["replicatedJobs"] = Json::array({job});
   return set;
 }
 

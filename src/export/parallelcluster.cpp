@@ -17,7 +17,7 @@ Json queue_of(const Plan& plan) {
   Json queue;
   queue["Name"] = "train";
   queue["CapacityType"] = block ? "CAPACITY_BLOCK" : plan.purchase == "spot" ? "SPOT" : "ONDEMAND";
-  queue["Networking"]["SubnetIds"] = {"subnet-REPLACE"};
+  queue["Networking"]["SubnetIds"] = Json::array({"subnet-REPLACE"});
   // The instances of a Capacity Block are placed together as it is.
   if (!block) queue["Networking"]["PlacementGroup"] = {{"Enabled", true}};
   Json resource;
@@ -27,7 +27,7 @@ Json queue_of(const Plan& plan) {
   resource["MaxCount"] = plan.nodes();
   if (plan.node_type->efa_version > 0) resource["Efa"] = {{"Enabled", true}};
   if (block) resource["CapacityReservationTarget"] = {{"CapacityReservationId", "cr-REPLACE"}};
-  queue["ComputeResources"] = {resource};
+  queue["ComputeResources"] = Json::array({resource});
   return queue;
 }
 
@@ -43,15 +43,15 @@ Result<std::vector<WrittenFile>> parallelcluster_files(const Plan& plan) {
   cluster["HeadNode"]["LocalStorage"]["RootVolume"] = {
       {"Size", static_cast<int>(plan.defaults->at("head_node.volume_gib"))}};
   cluster["Scheduling"]["Scheduler"] = "slurm";
-  cluster["Scheduling"]["SlurmQueues"] = {queue_of(plan)};
+  cluster["Scheduling"]["SlurmQueues"] = Json::array({queue_of(plan)});
   if (plan.shared) {
     Json lustre{{"StorageCapacity", plan.shared->gib},
                 {"DeploymentType", plan.shared->deployment},
                 {"PerUnitStorageThroughput", plan.shared->mbytes_per_s_tib}};
-    cluster["SharedStorage"] = {{{"Name", "fsx"},
-                                 {"MountDir", "/fsx"},
-                                 {"StorageType", "FsxLustre"},
-                                 {"FsxLustreSettings", lustre}}};
+    cluster["SharedStorage"] = Json::array({{{"Name", "fsx"},
+                                             {"MountDir", "/fsx"},
+                                             {"StorageType", "FsxLustre"},
+                                             {"FsxLustreSettings", lustre}}});
   }
   return std::vector<WrittenFile>{
       {"cluster.yaml",

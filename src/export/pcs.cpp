@@ -54,7 +54,7 @@ Json interfaces_of(const Plan& plan) {
   for (int card = 0; card < std::max(1, count); ++card) {
     Json one{{"NetworkCardIndex", card}, {"DeviceIndex", card == 0 ? 0 : 1}};
     if (count > 0) one["InterfaceType"] = card == 0 ? "efa" : "efa-only";
-    one["Groups"] = {ref("SecurityGroup")};
+    one["Groups"] = Json::array({ref("SecurityGroup")});
     interfaces.push_back(std::move(one));
   }
   return interfaces;
@@ -65,8 +65,8 @@ Json cluster_of(const Plan& plan, const std::string& size) {
   cluster["Name"] = plan.slug;
   cluster["Size"] = size;
   cluster["Scheduler"] = {{"Type", "SLURM"}, {"Version", "25.05"}};
-  cluster["Networking"] = {{"SubnetIds", {ref("Subnet")}},
-                           {"SecurityGroupIds", {ref("SecurityGroup")}}};
+  cluster["Networking"] = {{"SubnetIds", Json::array({ref("Subnet")})},
+                           {"SecurityGroupIds", Json::array({ref("SecurityGroup")})}};
   return cluster;
 }
 

@@ -82,7 +82,7 @@ Json container_of(const Plan& plan, const Launch& launch, const std::string& mas
   container["command"] = command;
   container["env"] = environment;
   container["resources"] = {{"limits", node_limits(plan)}};
-  container["volumeMounts"] = {{{"name", "shm"}, {"mountPath", "/dev/shm"}}};
+  container["volumeMounts"] = Json::array({{{"name", "shm"}, {"mountPath", "/dev/shm"}}});
   if (!launch.files.empty())
     container["volumeMounts"].push_back({{"name", "files"}, {"mountPath", files_folder}});
   return container;
@@ -100,8 +100,8 @@ Json pod_spec(const Plan& plan, const Launch& launch, const std::string& master,
               const std::string& node_rank) {
   Json spec;
   spec["restartPolicy"] = "Never";
-  spec["containers"] = {container_of(plan, launch, master, node_rank)};
-  spec["volumes"] = {{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}};
+  spec["containers"] = Json::array({container_of(plan, launch, master, node_rank)});
+  spec["volumes"] = Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}});
   if (!launch.files.empty())
     spec["volumes"].push_back({{"name", "files"}, {"configMap", {{"name", plan.slug}}}});
   return spec;

@@ -38,12 +38,13 @@ std::string indexed_job(const ShardedSweep& sweep, const std::string& scenario_t
   container["command"] = {"sh", "-c",
                           "exec flowplan sweep /flowplan/scenario.json -o "
                           "\"jsonl=/results/rows-$JOB_COMPLETION_INDEX.jsonl\" --resume"};
-  container["env"] = {{{"name", "JOB_COMPLETION_COUNT"}, {"value", std::to_string(sweep.shards)}}};
+  container["env"] =
+      Json::array({{{"name", "JOB_COMPLETION_COUNT"}, {"value", std::to_string(sweep.shards)}}});
   container["volumeMounts"] = {{{"name", "scenario"}, {"mountPath", "/flowplan"}},
                                {{"name", "results"}, {"mountPath", "/results"}}};
   Json& pod = job["spec"]["template"]["spec"];
   pod["restartPolicy"] = "OnFailure";
-  pod["containers"] = {container};
+  pod["containers"] = Json::array({container});
   pod["volumes"] = {
       {{"name", "scenario"}, {"configMap", {{"name", sweep.slug}}}},
       {{"name", "results"}, {"persistentVolumeClaim", {{"claimName", "flowplan-results"}}}}};

@@ -71,7 +71,7 @@ Json volcano_job(const Plan& plan, const Launch& launch, int top_tier) {
   task["replicas"] = plan.job_nodes;
   task["template"]["spec"] =
       pod_spec(plan, launch, fmt::format("{0}-workers-0.{0}", plan.slug), "$(VC_TASK_INDEX)");
-  job["spec"]["tasks"] = {task};
+  job["spec"]["tasks"] = Json::array({task});
   return job;
 }
 

@@ -41,7 +41,8 @@ const std::string latency_header =
 
 }  // namespace
 
-TEST_CASE("closed-loop points are within the targets, aggregated and disaggregated apart") {
+TEST_CASE("closed-loop points are within the targets, aggregated and disaggregated apart",
+          "[slow]") {
   const Report& report = report_of("serving-latency.csv");
   const Score tpot = of_part(report, "aggregated tpot");
   CHECK(tpot.n > 150);
@@ -62,7 +63,7 @@ TEST_CASE("a closed-loop point is one row with two figures") {
   CHECK(counted == report.rows);
 }
 
-TEST_CASE("throughput tables are within the targets, dense models and experts apart") {
+TEST_CASE("throughput tables are within the targets, dense models and experts apart", "[slow]") {
   const Report& report = report_of("serving-throughput.csv");
   CHECK(report.overall.median_ape <= 12.0);
   CHECK(of_part(report, "dense").median_ape <= 12.0);

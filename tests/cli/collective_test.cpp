@@ -78,7 +78,7 @@ TEST_CASE("scattered nodes pay for an oversubscribed fabric, the same with the s
   CHECK(flowplan_run({"collective", "all_reduce", "--instance", "p5", "--seed", "3"}).code == 2);
 }
 
-TEST_CASE("--no-fold gives the same") {
+TEST_CASE("--no-fold gives the same", "[slow]") {
   for (const char* operation : {"alltoall", "all_reduce", "all_gather", "sendrecv"}) {
     const auto folded = outcome({operation, "--nodes", "37", "-b", "64M"});
     const auto listed = outcome({operation, "--nodes", "37", "-b", "64M", "--no-fold"});
@@ -166,7 +166,7 @@ TEST_CASE("--explain lists what could have run; NCCL takes what its model holds 
     CHECK(candidate["nccl_cost_s"] >= (*chosen)["nccl_cost_s"]);
 }
 
-TEST_CASE("what is forced and NCCL would not run is not called measured") {
+TEST_CASE("what is forced and NCCL would not run is not called measured", "[slow]") {
   const auto width = [](const nlohmann::json& result) {
     return result["band"]["high"].get<double>() - result["band"]["low"].get<double>();
   };

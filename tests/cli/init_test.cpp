@@ -8,7 +8,7 @@
 
 namespace init_test {
 
-TEST_CASE("every starter runs, passes its checks and keeps its comments") {
+TEST_CASE("every starter runs, passes its checks and keeps its comments", "[slow]") {
   const auto folder = std::filesystem::temp_directory_path();
   for (const std::string kind : {"pretraining", "serving"}) {
     CAPTURE(kind);

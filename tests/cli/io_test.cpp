@@ -168,7 +168,7 @@ TEST_CASE("io: a price that is missing for a region is said, not guessed") {
         "no storage price of fsx-persistent2-1000 is known in eu-west-1");
 }
 
-TEST_CASE("scenario: FSx over EFA slows collectives that FSx over ENA does not") {
+TEST_CASE("scenario: FSx over EFA slows collectives that FSx over ENA does not", "[slow]") {
   Json efa, ena;
   const std::string file = "scenarios/storage-llama3.1-405b-p5.json";
   scenario_run({file}, efa);

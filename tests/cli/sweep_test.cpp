@@ -106,7 +106,7 @@ TEST_CASE("a task of an array job takes its shard") {
   CHECK(contains(rows, "{\"point\":2,"));
 }
 
-TEST_CASE("sweeps that cannot be meant are refused") {
+TEST_CASE("sweeps that cannot be meant are refused", "[slow]") {
   const std::string scenario = "scenarios/pretrain-llama3-70b-p5.json";
   CHECK(contains(flowplan_run({"sweep", scenario}).err, "nothing to vary"));
   CHECK(flowplan_run({"sweep", scenario}).code == 2);

@@ -118,7 +118,7 @@ double chunk_of(const Site& site, const Outcome& outcome, Bytes size) {
   return 0.0;
 }
 
-TEST_CASE("time grows with size, except where algorithm, protocol or chunk change") {
+TEST_CASE("time grows with size, except where algorithm, protocol or chunk change", "[slow]") {
   std::mt19937 random(11);
   const std::vector<Site> all = sites();
   for (int trial = 0; trial < 150; ++trial) {

@@ -109,7 +109,7 @@ double most_leaving(const topology::Cluster& cluster, const Group& group) {
   return *std::max_element(leaving.begin(), leaving.end());
 }
 
-TEST_CASE("over a 2:1 fabric scattered nodes pay for the uplinks, neighbours do not") {
+TEST_CASE("over a 2:1 fabric scattered nodes pay for the uplinks, neighbours do not", "[slow]") {
   topology::Fabric fabric;
   fabric.leaf_oversubscription = 2.0;
   const topology::Cluster cluster = cluster_of("p5", nodes, fabric);
