@@ -12,43 +12,48 @@ namespace flowplan::flow {
 Engine::Engine(const Network& network, const FlowSet& flows)
     : flows_(flows),
       sharing_(network, flows, Redundant::drop),
-      ends_(flows.size()),
-      levels_are_rates_(sharing_.layout().cap_level.empty() && flows.weight.is_usual()),
-      progress_(flows.size()),
-      held_since_s_(flows.size(), 0.0) {}
+      held_(sharing_.layout().rows() + 1, flows.size()),
+      holder_(flows.size(), nobody),
+      held_since_s_(flows.size(), 0.0) {
+  held_.set_level(clock_of(Sharing::by_cap), 1.0, 0.0);
+}
 
 void Engine::start(std::uint32_t flow) {
   FLOWPLAN_ASSERT(flows_.bytes[flow] > 0.0);
-  Progress& progress = progress_[flow];
-  if (progress.holder != nobody) keep_history();
-  progress = {flows_.bytes[flow], now_, 0.0, nobody};
+  if (holder_[flow] != nobody) keep_history();
+  holder_[flow] = nobody;
   sharing_.start(flow);
 }
 
 double Engine::next_end() {
   renew();
-  return ends_.minimum();
+  return held_.next_end();
 }
 
 const std::vector<std::uint32_t>& Engine::advance(double time) {
   renew();
-  FLOWPLAN_ASSERT(now_ <= time && time <= ends_.minimum());
+  FLOWPLAN_ASSERT(now_ <= time && time <= held_.next_end());
   now_ = time;
+  ending_.clear();
+  held_.take_ended(end_of_instant(now_), ending_);
   ended_.clear();
-  ends_.collect(end_of_instant(now_), ended_);
+  for (const auto& [flow, clock] : ending_)
+    ended_.push_back(flow);
+  std::sort(ended_.begin(), ended_.end());
   for (const std::uint32_t flow : ended_) {
-    settle_bytes(progress_[flow]);
-    if (!held_s_.empty()) settle_held(flow, now_);
+    if (held_s_.empty()) {
+      held_since_s_[flow] = now_ - held_since_s_[flow];
+    } else {
+      settle_held(flow, now_);
+    }
     sharing_.stop(flow);
-    ends_.defer(flow, MinimumTree::none);
   }
-  ends_.restore();
   return ended_;
 }
 
 LinkId Engine::bottleneck(std::uint32_t flow) const {
   const Layout& layout = sharing_.layout();
-  std::uint32_t holder = progress_[flow].holder;
+  std::uint32_t holder = holder_[flow];
   if (!held_s_.empty()) {
     const double* begin = &held_s_[held_slot(flow, nobody)];
     const double* cap = &held_s_[held_slot(flow, Sharing::by_cap)];
@@ -72,14 +77,8 @@ std::size_t Engine::held_slot(std::uint32_t flow, std::uint32_t holder) const {
          static_cast<std::size_t>(std::find(path.begin(), path.end(), holder) - path.begin());
 }
 
-/// Settles what the flow moved since its rate changed.
-void Engine::settle_bytes(Progress& progress) const {
-  progress.left = std::max(0.0, progress.left - progress.rate * (now_ - progress.since_s));
-  progress.since_s = now_;
-}
-
 void Engine::settle_held(std::uint32_t flow, double until_s) {
-  held_s_[held_slot(flow, progress_[flow].holder)] += until_s - held_since_s_[flow];
+  held_s_[held_slot(flow, holder_[flow])] += until_s - held_since_s_[flow];
   held_since_s_[flow] = until_s;
 }
 
@@ -89,42 +88,56 @@ void Engine::keep_history() {
   const Layout& layout = sharing_.layout();
   held_s_.assign(layout.row.size() + flows_.size(), 0.0);
   for (std::uint32_t f = 0; f < flows_.size(); ++f) {
-    const bool ended = progress_[f].holder != nobody && !sharing_.runs(f);
-    if (ended) settle_held(f, progress_[f].since_s);
+    const bool ended = holder_[f] != nobody && !sharing_.runs(f);
+    if (ended) held_s_[held_slot(f, holder_[f])] = held_since_s_[f];
   }
 }
 
-void Engine::change_holder(std::uint32_t flow, std::uint32_t holder) {
-  std::uint32_t& current = progress_[flow].holder;
-  if (current != nobody) {
+std::uint32_t Engine::clock_of(std::uint32_t holder) const {
+  return holder == Sharing::by_cap ? sharing_.layout().rows() : holder;
+}
+
+/// A link serves levels, a cap serves seconds.
+double Engine::bytes_per_service(std::uint32_t flow, std::uint32_t holder) const {
+  return holder == Sharing::by_cap ? flows_.cap_per_s[flow] : flows_.weight[flow];
+}
+
+void Engine::move(std::uint32_t flow, std::uint32_t holder) {
+  const std::uint32_t before = holder_[flow];
+  double left = flows_.bytes[flow];
+  if (before != nobody) {
+    const std::uint32_t clock = clock_of(before);
+    left = (held_.due(flow) - held_.service(clock, now_)) * bytes_per_service(flow, before);
+    held_.remove(clock, flow);
     keep_history();
     settle_held(flow, now_);
   }
   held_since_s_[flow] = now_;
-  current = holder;
-}
-
-double Engine::rate_of(std::uint32_t flow) const {
-  const double level = sharing_.level(flow);
-  return levels_are_rates_ ? level : std::min(level * flows_.weight[flow], flows_.cap_per_s[flow]);
+  holder_[flow] = holder;
+  const std::uint32_t clock = clock_of(holder);
+  held_.add(clock, flow,
+            held_.service(clock, now_) + std::max(0.0, left) / bytes_per_service(flow, holder));
 }
 
 /// Solves again what changed at this instant.
 void Engine::renew() {
-  const std::vector<std::uint32_t>& solved = sharing_.update();
-  if (solved.empty()) return;
+  if (sharing_.update().empty()) return;
   ++solves_;
-  for (const std::uint32_t flow : solved) {
-    Progress& progress = progress_[flow];
-    const double rate = rate_of(flow);
-    const std::uint32_t holder = sharing_.holder(flow);
-    if (holder != progress.holder) change_holder(flow, holder);
-    if (std::abs(rate - progress.rate) <= rate_unchanged * rate) continue;
-    settle_bytes(progress);
-    progress.rate = rate;
-    ends_.defer(flow, now_ + progress.left / rate);
+  for (const std::uint32_t flow : sharing_.moved())
+    move(flow, sharing_.holder(flow));
+  for (const auto& [row, level] : sharing_.filled()) {
+    const double before = held_.level(row);
+    if (std::abs(level - before) > rate_unchanged * level) held_.set_level(row, level, now_);
+    if (held_.service(row, now_) > longest_service * level * now_) rebase(row);
   }
-  ends_.restore();
+}
+
+/// Bounds the rounding of a service that was counted while the link served much faster.
+void Engine::rebase(std::uint32_t row) {
+  rebased_.clear();
+  for (const std::uint32_t flow : sharing_.members(row))
+    if (holder_[flow] == row) rebased_.push_back(flow);
+  held_.rebase(row, now_, rebased_);
 }
 
 std::vector<double> amounts(const Network& network, const FlowSet& flows, const Column& times) {

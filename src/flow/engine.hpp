@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "held_flows.hpp"
 #include "sharing.hpp"
 
 namespace flowplan::flow {
@@ -34,37 +35,34 @@ class Engine {
 
  private:
   /// Holder of a flow that never ran.
-  static constexpr std::uint32_t nobody = Sharing::by_cap - 1;
-
-  /// Bytes left are as of `since_s` and settled only when the rate changes.
-  struct Progress {
-    double left = 0.0;
-    double since_s = 0.0;
-    double rate = 0.0;
-    std::uint32_t holder = nobody;
-  };
+  static constexpr std::uint32_t nobody = Sharing::nobody;
 
   [[nodiscard]] std::size_t held_slot(std::uint32_t flow, std::uint32_t holder) const;
-  void settle_bytes(Progress& progress) const;
   void settle_held(std::uint32_t flow, double until_s);
   void keep_history();
-  void change_holder(std::uint32_t flow, std::uint32_t holder);
-  [[nodiscard]] double rate_of(std::uint32_t flow) const;
+  [[nodiscard]] std::uint32_t clock_of(std::uint32_t holder) const;
+  [[nodiscard]] double bytes_per_service(std::uint32_t flow, std::uint32_t holder) const;
+  void move(std::uint32_t flow, std::uint32_t holder);
+  void rebase(std::uint32_t row);
   void renew();
 
   const FlowSet& flows_;
   Sharing sharing_;
-  MinimumTree ends_;
-  bool levels_are_rates_;  // all weights are 1, and no cap holds a flow
+  /// By the rows of the layout; the last one's service is time, for the flows that caps hold.
+  HeldFlows held_;
 
   // Per flow.
-  std::vector<Progress> progress_;
+  std::vector<std::uint32_t> holder_;  // the last one of a flow that ended
+  /// Since when the present holder has held it; of a flow that ended, for how long, until history
+  /// is kept.
   std::vector<double> held_since_s_;
   /// Per flow: seconds held by each hop and, last, by the cap. Empty as long as each flow has run
   /// once and with one holder, which takes no count.
   std::vector<double> held_s_;
 
+  std::vector<HeldFlows::Ended> ending_;
   std::vector<std::uint32_t> ended_;
+  std::vector<std::uint32_t> rebased_;  // kept for its memory only
   double now_ = 0.0;
   std::uint64_t solves_ = 0;
 };

@@ -62,6 +62,7 @@ void Sharing::start(std::uint32_t flow) {
     ++running_hops_;
   }
   level_[flow] = unsolved;
+  holder_[flow] = nobody;
   fresh_.push_back(flow);
 }
 
@@ -102,6 +103,8 @@ std::uint32_t Sharing::find_hop(std::uint32_t flow, std::uint32_t row) const {
 
 const std::vector<std::uint32_t>& Sharing::update() {
   reached_.clear();
+  moved_.clear();
+  filled_.clear();
   if (fresh_.empty() && left_links_.empty()) return reached_;
   collect(restart_level() * (1.0 - restart_margin));
   switch (choose_mode()) {
@@ -237,6 +240,7 @@ void Sharing::fill() {
     }
     FLOWPLAN_ASSERT(level != MinimumTree::none);
     last = std::max(last, level);
+    filled_.push_back({r, level});
     left -= freeze_all<mode>(r, level);
     renew_shares<mode>(r / MinimumTree::block);
   }
@@ -298,7 +302,10 @@ std::size_t Sharing::freeze_all(std::uint32_t row, double level) {
 template <Sharing::Mode mode>
 void Sharing::freeze(std::uint32_t flow, double level, std::uint32_t holder) {
   level_[flow] = level;
-  holder_[flow] = holder;
+  if (holder_[flow] != holder) {
+    holder_[flow] = holder;
+    moved_.push_back(flow);
+  }
   unfrozen_[flow] = 0;
   const std::uint32_t* row = layout_.row.data();
   Water* water = water_.data();

@@ -21,6 +21,8 @@ class Sharing {
  public:
   /// Holder of a flow that runs at its cap.
   static constexpr std::uint32_t by_cap = std::numeric_limits<std::uint32_t>::max();
+  /// Holder of a flow that has started and was not solved yet.
+  static constexpr std::uint32_t nobody = by_cap - 1;
 
   Sharing(const Network& network, const FlowSet& flows, Redundant redundant);
 
@@ -31,6 +33,15 @@ class Sharing {
   /// Solves again what changed since the last call. Returns the flows that were solved; all others
   /// kept their level and holder.
   const std::vector<std::uint32_t>& update();
+  /// Of the flows that the last `update()` solved, those that another holder holds now.
+  [[nodiscard]] const std::vector<std::uint32_t>& moved() const { return moved_; }
+  /// The links that the last `update()` filled, with the level of the flows that each holds. All
+  /// flows that a link holds are solved together, so others' levels are as before.
+  struct Filled {
+    std::uint32_t row;
+    double level;
+  };
+  [[nodiscard]] const std::vector<Filled>& filled() const { return filled_; }
 
   [[nodiscard]] std::size_t running() const { return running_.size(); }
   [[nodiscard]] bool runs(std::uint32_t flow) const { return where_[flow] != nowhere; }
@@ -39,6 +50,10 @@ class Sharing {
   /// What holds the flow: the row of a link in the layout, or `by_cap`.
   [[nodiscard]] std::uint32_t holder(std::uint32_t flow) const { return holder_[flow]; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
+  /// The running flows on a link.
+  [[nodiscard]] std::span<const std::uint32_t> members(std::uint32_t row) const {
+    return {members_.data() + links_[row].first_member, links_[row].running};
+  }
 
  private:
   static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
@@ -71,9 +86,6 @@ class Sharing {
   /// would round too much.
   enum class Mode { unit, weighted, batched };
 
-  [[nodiscard]] std::span<const std::uint32_t> members(std::uint32_t row) const {
-    return {members_.data() + links_[row].first_member, links_[row].running};
-  }
   [[nodiscard]] double pull(std::size_t hop) const {
     return layout_.pull.empty() ? 1.0 : layout_.pull[hop];
   }
@@ -133,6 +145,8 @@ class Sharing {
 
   // The solve at hand; kept between calls for their memory only.
   std::vector<std::uint32_t> reached_;
+  std::vector<std::uint32_t> moved_;
+  std::vector<Filled> filled_;
   std::vector<std::uint32_t> touched_links_;            // where reached flows may be
   std::vector<std::pair<double, std::uint32_t>> caps_;  // heap of cap levels of reached flows
   std::vector<std::uint32_t> frozen_;
