@@ -43,6 +43,18 @@ TEST_CASE("nodes with labels are read back as the cluster that they were written
   }
 }
 
+TEST_CASE("nodes that were read back are written as before") {
+  const Plan plan = plan_from(three_pods());
+  const std::string text = kubernetes_nodes(plan);
+  const auto imported = topology::read_topology(text, "nodes.yaml");
+  REQUIRE(imported);
+  const auto spec = topology::wire(shipped_catalog(), *imported, "");
+  REQUIRE(spec);
+  Plan again = plan;
+  again.cluster = topology::Cluster::build(shipped_catalog(), *spec).value();
+  CHECK(kubernetes_nodes(again) == text);
+}
+
 TEST_CASE("UltraServers are labels too") {
   const auto imported =
       topology::read_topology(kubernetes_nodes(plan_from(two_ultraservers())), "nodes.yaml");
