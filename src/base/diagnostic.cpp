@@ -52,7 +52,7 @@ constexpr std::array all_codes{
     CodeInfo{Code::cannot_be_bought, "The capacity is not sold as the scenario asks for it.", 4},
     CodeInfo{Code::unknown_metric, "There is no metric of that name.", 3},
     CodeInfo{Code::bad_check, "A check contradicts itself.", 3},
-    CodeInfo{Code::bad_measurement, "A measurement row cannot be read.", 3},
+    CodeInfo{Code::bad_measurement, "A measurement (a row, a log, a trace) cannot be read.", 3},
     CodeInfo{Code::bad_sweep_file, "Rows of a sweep do not belong to this sweep, or are missing.",
              3},
     CodeInfo{Code::usage, "The command line is not understood.", 2},

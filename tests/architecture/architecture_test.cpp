@@ -18,18 +18,18 @@ namespace architecture_test {
 namespace {
 
 // In the order of docs/architecture.md: a module uses only those above it.
-constexpr std::array<std::string_view, 19> modules = {
-    "base",       "estimate", "model",    "catalog",   "flow",         "topology",   "compute",
-    "collective", "storage",  "training", "inference", "posttraining", "operations", "scenario",
-    "planner",    "accuracy", "export",   "report",    "cli"};
+constexpr std::array<std::string_view, 20> modules = {
+    "base",       "estimate", "model",    "catalog",  "flow",      "topology",     "compute",
+    "collective", "replay",   "storage",  "training", "inference", "posttraining", "operations",
+    "scenario",   "planner",  "accuracy", "export",   "report",    "cli"};
 
 // What a public header must not pull into everybody's compilation.
-constexpr std::array<std::string_view, 10> heavy_headers = {
-    "nlohmann/json.hpp", "boost/",    "CLI/",        "valijson/", "tbb/",
-    "oneapi/",           "graphviz/", "pugixml.hpp", "catch2/",   "execution"};
+constexpr std::array<std::string_view, 11> heavy_headers = {
+    "nlohmann/json.hpp", "boost/",      "CLI/",    "valijson/", "tbb/",   "oneapi/",
+    "graphviz/",         "pugixml.hpp", "catch2/", "execution", "google/"};
 
 // Too slow to compile twice: one translation unit each.
-constexpr std::array<std::string_view, 2> single_use_headers = {"CLI/", "valijson/"};
+constexpr std::array<std::string_view, 3> single_use_headers = {"CLI/", "valijson/", "google/"};
 
 constexpr std::size_t long_file_lines = 500;
 constexpr std::size_t longest_file_lines = 600;
