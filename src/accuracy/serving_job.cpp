@@ -108,12 +108,19 @@ bool read_pools(const CsvTable& table, std::size_t row, ServingJob& job) {
 /// System, model and engine, which every row needs; the reason why one of them is not known.
 std::string identify(const catalog::Catalog& catalog, const CsvTable& table, std::size_t row,
                      ServingJob& job) {
-  const std::string_view system = serving_system(table.text(row, "gpu"));
-  if (system.empty()) return "system unknown: " + table.text(row, "gpu");
+  const std::string& gpu = table.text(row, "gpu");
+  const auto named = std::find_if(catalog.instances().begin(), catalog.instances().end(),
+                                  [&](const catalog::Instance& one) { return one.id == gpu; });
+  const std::string_view system =
+      named == catalog.instances().end() ? serving_system(gpu) : std::string_view(named->id);
+  if (system.empty()) return "system unknown: " + gpu;
   const auto instance = catalog.instance(system);
   if (!instance) return instance.error().front().message;
   job.instance = *instance;
-  const auto model = catalog.transformer(serving_model(table.text(row, "model")));
+  const std::string& name = table.text(row, "model");
+  const bool is_id = std::any_of(catalog.transformers().begin(), catalog.transformers().end(),
+                                 [&](const model::Transformer& one) { return one.name == name; });
+  const auto model = catalog.transformer(is_id ? name : serving_model(name));
   if (!model) return "model unknown: " + table.text(row, "model");
   job.model = *model;
   job.engine = serving_engine(table.text(row, "engine"));

@@ -61,6 +61,8 @@ constexpr std::array training_systems{System{"A100-40G", "mosaic", "a100-roce-40
 std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog,
                                                  const Cells& row) {
   const std::string& name = row["model"];
+  for (const model::Transformer& known : catalog.transformers())
+    if (known.name == name) return known;
   for (const Named& known : catalog_models) {
     if (!mentions(name, known.part)) continue;
     const auto found = catalog.transformer(known.id);
@@ -96,7 +98,9 @@ std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog
   return m;
 }
 
-std::string instance_of(const Cells& row) {
+std::string instance_of(const catalog::Catalog& catalog, const Cells& row) {
+  for (const catalog::Instance& known : catalog.instances())
+    if (known.id == row["instance_or_cluster"]) return known.id;
   if (mentions(row["instance_or_cluster"], "p5.48xlarge")) return "p5.48xlarge";
   if (mentions(row["system"], "vTrain")) return "a100-hdr";
   if (mentions(row["system"], "Eos")) return "eos";
@@ -107,6 +111,7 @@ std::string instance_of(const Cells& row) {
 }
 
 std::string framework_of(const Cells& row) {
+  if (!row["profile"].empty()) return row["profile"];
   const std::string& framework = row["framework"];
   const std::string& source = row["source"];
   if (mentions(framework, "Megatron-DeepSpeed")) return "megatron-deepspeed";

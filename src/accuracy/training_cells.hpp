@@ -40,10 +40,11 @@ class Cells {
 [[nodiscard]] std::optional<model::Transformer> transformer_of(const catalog::Catalog& catalog,
                                                                const Cells& row);
 
-/// Catalog id of the system behind a row; empty when there is none.
-[[nodiscard]] std::string instance_of(const Cells& row);
+/// Catalog id of the system behind a row: where it names one, that; empty when there is none.
+[[nodiscard]] std::string instance_of(const catalog::Catalog& catalog, const Cells& row);
 
-/// Software profile of a row; empty when there is none for it.
+/// Software profile of a row: that of a column `profile`, else by what is known of its source;
+/// empty when there is none for it.
 [[nodiscard]] std::string framework_of(const Cells& row);
 
 }  // namespace flowplan::accuracy

@@ -210,7 +210,7 @@ ReadJob read_training_job(const catalog::Catalog& catalog, const CsvTable& table
   TrainingJob& out = result.job;
   out.source = short_source(row["source"]);
   out.gpu = row["gpu"];
-  out.instance = instance_of(row);
+  out.instance = instance_of(catalog, row);
   const auto skip = [&](std::string reason) {
     result.skipped = std::move(reason);
     return result;

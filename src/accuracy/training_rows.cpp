@@ -120,7 +120,8 @@ std::vector<Row> training_rows(const catalog::Catalog& catalog, const CsvTable& 
     const auto measured = table.number(i, "value");
     ReadJob read = read_training_job(catalog, table, i);
     TrainingJob& job = read.job;
-    const bool ec2 = job.instance == "p5.48xlarge";
+    const auto known = catalog.instance(job.instance);
+    const bool ec2 = known && (*known)->kind != catalog::InstanceKind::reference;
     row.by = {{"source", job.source},
               {"gpu", job.gpu},
               {"origin", ec2 ? "ec2" : "reference"},

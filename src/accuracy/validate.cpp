@@ -177,14 +177,20 @@ Score score(const std::vector<const Row*>& rows) {
 Result<Report> validate(const catalog::Catalog& catalog, const std::string& path) {
   const auto text = read_text(path, max_measurement_bytes);
   if (!text) return fail(text.error());
-  const std::string file = path == "-" ? "<stdin>" : path;
-  if (!text->empty() && !has_known_header(*text)) return fail(unknown_format(file));
-  const auto table = CsvTable::parse(*text, file);
+  auto report = validate_text(catalog, *text, path == "-" ? "<stdin>" : path);
+  if (report) report->file = path;
+  return report;
+}
+
+Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view text,
+                             const std::string& file) {
+  if (!text.empty() && !has_known_header(text)) return fail(unknown_format(file));
+  const auto table = CsvTable::parse(text, file);
   if (!table) return fail(table.error());
   const Format* format = format_of(*table);
   if (format == nullptr) return fail(unknown_format(file));
   Report report;
-  report.file = path;
+  report.file = file;
   report.details = format->predict(catalog, *table);
   report.rows = table->rows();
   std::vector<const Row*> predicted;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,5 +81,8 @@ struct Report {
 /// Reads the file, predicts its rows, scores them. Errors: FP016 when no format has that header
 /// (the known ones are named), and those of CsvTable.
 [[nodiscard]] Result<Report> validate(const catalog::Catalog& catalog, const std::string& path);
+/// The same of a text; `file` is its name.
+[[nodiscard]] Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view text,
+                                           const std::string& file);
 
 }  // namespace flowplan::accuracy
