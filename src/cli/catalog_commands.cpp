@@ -1,9 +1,14 @@
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command.hpp"
+#include "flowplan/base/text_file.hpp"
 #include "flowplan/catalog/compare.hpp"
+#include "flowplan/catalog/import_ec2.hpp"
 #include "flowplan/report/catalog.hpp"
+#include "flowplan/report/ec2_import.hpp"
 
 namespace flowplan::cli {
 
@@ -54,6 +59,34 @@ int compare_entries(const Arguments& arguments, Session& session) {
               0);
 }
 
+constexpr std::size_t largest_answer = std::size_t{64} << 20;
+
+int import_answer(const Arguments& arguments, Session& session) {
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  const std::string& path = arguments.positionals[0];
+  const std::string file = path == "-" ? "<stdin>" : path;
+  auto text = read_text(path, largest_answer);
+  if (!text) return refuse(session, text.error());
+  const auto import = catalog::import_ec2(*catalog, std::move(*text), file);
+  if (!import) return refuse(session, import.error());
+  std::vector<Rendering> shown =
+      renderings(session, [&] { return report::ec2_import(*import, file); },
+                 {{"json", [&] { return report::ec2_import_json(*import, file); }}});
+  if (!import->overlay.empty()) {
+    shown.push_back({"overlay", [&] { return import->overlay; }});
+  } else if (import->reservations.empty()) {
+    Diagnostics faults;
+    for (const catalog::RefusedType& one : import->refused)
+      faults.push_back(error(Code::unknown_name, {file, 0, 0, "", ""}, one.id + ": " + one.reason));
+    if (faults.empty())
+      faults.push_back(
+          error(Code::value_out_of_range, {file, 0, 0, "", ""}, "the answer lists nothing"));
+    return refuse(session, faults);
+  }
+  return emit(arguments, session, shown, 0);
+}
+
 }  // namespace
 
 Command catalog_list_command() {
@@ -82,6 +115,20 @@ Command catalog_show_command() {
           {format_option(), output_option(), catalog_option()},
           {{"catalog show p5.48xlarge", "An instance type"}},
           show};
+}
+
+Command catalog_import_command() {
+  return {"catalog import",
+          "Read instance types, offers or reservations from EC2's answers.",
+          "Takes the JSON that aws ec2 describe-instance-types, "
+          "describe-capacity-block-offerings or describe-capacity-reservations prints. "
+          "-o overlay=FILE writes entries that --catalog FILE lays over the catalog; what EC2 does "
+          "not say of a new type is taken from the entry of the same GPU, each figure marked so.",
+          {{"FILE", "The answer; - is standard input.", 1, 1}},
+          {format_option(), output_option(), catalog_option()},
+          {{"catalog import types.json -o overlay=ours.json", "Instance types, as an overlay"},
+           {"catalog import offers.json --format overlay", "Prices of Capacity Blocks on offer"}},
+          import_answer};
 }
 
 Command catalog_compare_command() {

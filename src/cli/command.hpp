@@ -59,9 +59,13 @@ struct Command {
 [[nodiscard]] Command io_command();
 [[nodiscard]] Command topology_command();
 [[nodiscard]] Command flow_command();
+[[nodiscard]] Command replay_command();
 [[nodiscard]] Command catalog_list_command();
 [[nodiscard]] Command catalog_show_command();
 [[nodiscard]] Command catalog_compare_command();
+[[nodiscard]] Command catalog_import_command();
+[[nodiscard]] Command import_jobs_command();
+[[nodiscard]] Command import_log_command();
 [[nodiscard]] Command validate_command();
 [[nodiscard]] Command fit_command();
 [[nodiscard]] Command export_command();

@@ -28,6 +28,10 @@ std::string what_takes(FileKind kind, const std::string& path) {
     case FileKind::constants:
       return fmt::format("it is a set of catalog figures: --catalog {} lays it over the catalog",
                          path);
+    case FileKind::trace:
+      return fmt::format("it is a recording of a run: `flowplan replay {}` takes it", path);
+    case FileKind::ec2_answer:
+      return fmt::format("it is an answer of EC2: `flowplan catalog import {}` takes it", path);
     case FileKind::other:
       break;
   }
@@ -64,6 +68,10 @@ FileKind kind_of(const JsonDocument& document) {
   if (root.contains("flows") && root.contains("links")) return FileKind::flow_case;
   if (root.contains("num_hidden_layers") || root.contains("architectures")) {
     return FileKind::model_config;
+  }
+  if (root.contains("workload_graph") || root.contains("traceEvents")) return FileKind::trace;
+  for (const char* key : {"InstanceTypes", "CapacityBlockOfferings", "CapacityReservations"}) {
+    if (root.contains(key)) return FileKind::ec2_answer;
   }
   for (const char* key : {"figures", "gpus", "instances", "models", "constants"}) {
     if (root.contains(key)) return FileKind::constants;

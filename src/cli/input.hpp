@@ -12,7 +12,17 @@
 
 namespace flowplan::cli {
 
-enum class FileKind { scenario, flow_case, measurements, model_config, result, constants, other };
+enum class FileKind {
+  scenario,
+  flow_case,
+  measurements,
+  model_config,
+  result,
+  constants,
+  trace,
+  ec2_answer,
+  other
+};
 
 /// What a JSON document is, by the keys at its top.
 [[nodiscard]] FileKind kind_of(const JsonDocument& document);

@@ -148,6 +148,10 @@ TEST_CASE("files of other kinds say which command takes them") {
   CHECK(flowplan_run({"flow", scenario}).code == 3);
   CHECK(flowplan_run({"validate", scenario}).code == 3);
   CHECK(contains(flowplan_run({"validate", scenario}).err, "`flowplan run " + scenario));
+  const std::string types = "tests/catalog/files/instance-types.json";
+  const std::string profile = "tests/replay/files/profile.json";
+  CHECK(contains(flowplan_run({"run", types}).err, "`flowplan catalog import " + types));
+  CHECK(contains(flowplan_run({"run", profile}).err, "`flowplan replay " + profile));
 }
 
 TEST_CASE("all faults of a file are told in one go") {

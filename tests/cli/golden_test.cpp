@@ -63,6 +63,11 @@ const std::vector<Golden>& golden() {
       {"export-kueue.yaml",
        {"export", "kueue", "scenarios/pretrain-llama3-70b-u-p6e-gb200x72.json"}},
       {"export-vllm.sh", {"export", "vllm", "scenarios/serve-llama3-70b-p5.json"}},
+      {"replay.txt",
+       {"replay", "tests/replay/files/workload-text.txt", "--instance", "p5.48xlarge", "--nodes",
+        "4"}},
+      {"import-jobs.txt", {"import", "jobs", "tests/operations/files/sacct.psv", "--gpus", "128"}},
+      {"catalog-import.txt", {"catalog", "import", "tests/catalog/files/instance-types.json"}},
       {"catalog-compare.txt", {"catalog", "compare", "p5.48xlarge", "p6-b200.48xlarge"}},
   };
   return all;
