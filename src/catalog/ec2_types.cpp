@@ -108,7 +108,8 @@ class TypeImport {
       if (one.id == made_.id) known_ = &one;
     figures_ = TypeJson::object();
     read_figures();
-    TypeJson entry{{"id", made_.id}};
+    TypeJson entry;
+    entry["id"] = made_.id;
     if (known_ == nullptr) {
       const Instance* like = most_like(catalog_, gpu->id, made_.id);
       if (like == nullptr)
@@ -280,7 +281,8 @@ class TypeImport {
 void read_instance_types(const Catalog& catalog, const JsonDocument& document, Ec2Reader& in,
                          Ec2Import& into) {
   const TypeJson& list = document.root().at("InstanceTypes");
-  TypeJson sources{{api_source, fmt::format("EC2 DescribeInstanceTypes, {}", document.file())}};
+  TypeJson sources;
+  sources[api_source] = fmt::format("EC2 DescribeInstanceTypes, {}", document.file());
   TypeJson entries = TypeJson::array();
   for (std::size_t i = 0; i < list.size(); ++i) {
     TypeJson entry =

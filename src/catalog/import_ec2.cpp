@@ -89,7 +89,8 @@ std::string price_overlay(const Catalog& catalog, const std::string& file, Ec2Im
     if (best == nullptr || offer.per_unit_hour < best->per_unit_hour) best = &offer;
   }
   if (cheapest.empty()) return {};
-  Ec2Json overlay{{"prices", Ec2Json::array()}};
+  Ec2Json overlay;
+  overlay["prices"] = Ec2Json::array();
   for (const auto& [key, offer] : cheapest)
     overlay["prices"].push_back(
         {{"instance", std::get<0>(key)},

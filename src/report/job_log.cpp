@@ -144,7 +144,7 @@ std::string job_log_json(const operations::JobLog& log, const JobStatistics& see
                         {"per_node_day_low", seen.failures->low},
                         {"per_node_day_high", seen.failures->high}};
     if (seen.failures->failures > 0)
-      json["operations"] = {{"failures", {{"per_node_day", seen.failures->per_node_day}}}};
+      json["operations"]["failures"]["per_node_day"] = seen.failures->per_node_day;
   }
   json["notes"] = log.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
