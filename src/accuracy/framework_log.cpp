@@ -173,7 +173,7 @@ class BenchReader {
     FrameworkLog log;
     log.file = document_.file();
     log.kind = LogKind::vllm_bench;
-    ServingBench bench;
+    ServedBenchmark bench;
     bench.engine = text("backend");
     bench.model = text("model_id");
     const auto completed = number("completed", true), input = number("total_input_tokens", true),

@@ -219,7 +219,7 @@ Result<std::string> training_lines(const catalog::Catalog& catalog, const Framew
 
 Result<std::string> serving_lines(const catalog::Catalog& catalog, const FrameworkLog& log,
                                   const scenario::Scenario& scenario) {
-  const ServingBench& bench = *log.bench;
+  const ServedBenchmark& bench = *log.bench;
   const scenario::ServingSection& serving = *scenario.serving;
   if (serving.disaggregated())
     return fail(error(Code::unsupported_feature, in_file(log.file),

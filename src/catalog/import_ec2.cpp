@@ -17,15 +17,13 @@ namespace {
 
 using Ec2Json = Ec2Reader::Json;
 
-/// "us-east-1a" is in us-east-1, a Local Zone "us-east-1-dfw-2a" in us-east-1-dfw.
+/// "us-gov-west-1a" is in us-gov-west-1, a Local Zone "us-east-1-dfw-2a" in us-east-1-dfw.
 std::string region_of(const std::string& zone) {
-  std::string region = zone;
-  while (!region.empty() && region.back() >= 'a' && region.back() <= 'z')
-    region.pop_back();
-  const std::size_t dash = region.rfind('-');
-  const auto dashes = std::count(region.begin(), region.end(), '-');
-  constexpr std::ptrdiff_t of_a_region = 2;
-  return dashes > of_a_region && dash != std::string::npos ? region.substr(0, dash) : region;
+  const std::size_t number = zone.find_first_of("0123456789");
+  const std::size_t end = zone.find_first_not_of("0123456789", number);
+  if (number == std::string::npos || end == std::string::npos || zone[end] != '-')
+    return zone.substr(0, end);
+  return zone.substr(0, zone.find('-', end + 1));
 }
 
 /// "2026-12-01T11:30:00+00:00" is of 2026-12-01.

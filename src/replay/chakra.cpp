@@ -249,7 +249,8 @@ class ChakraReader {
   void attribute(ChakraNode& chakra) {
     std::string attribute_name, string_value;
     double value = 0.0;
-    constexpr std::uint32_t first_value = 3, string_field = 29;
+    std::vector<std::uint64_t> flags;
+    constexpr std::uint32_t first_value = 3, flags_field = 28, string_field = 29;
     fields([&](std::uint32_t field, std::uint32_t type) {
       if (field == 1 && type == wire_bytes) {
         attribute_name = text();
@@ -257,6 +258,16 @@ class ChakraReader {
       }
       if (field == string_field && type == wire_bytes) {
         string_value = text();
+        return true;
+      }
+      if (field == flags_field && type == wire_bytes) {
+        message("a list", [&] {
+          fields([&](std::uint32_t inner, std::uint32_t how) {
+            if (inner != 1 || (how != wire_varint && how != wire_bytes)) return false;
+            numbers(how, flags);
+            return true;
+          });
+        });
         return true;
       }
       if (field < first_value) return false;
@@ -274,6 +285,9 @@ class ChakraReader {
     if (attribute_name == "comm_src") chakra.source = value;
     if (attribute_name == "comm_dst") chakra.target = value;
     if (attribute_name == "comm_tag") chakra.tag = value;
+    if (attribute_name == "involved_dim")
+      for (const std::uint64_t flag : flags)
+        chakra.dimensions += flag != 0 ? '1' : '0';
     if (attribute_name == "pg_name")
       chakra.group = string_value.empty() ? fmt::format("{:.0f}", value) : string_value;
   }

@@ -99,6 +99,9 @@ class GraphReader {
     chakra.tag = number(object, pointer, "comm_tag");
     if (const auto group = object.find("pg_name"); group != object.end() && group->is_string())
       chakra.group = group->get<std::string>();
+    if (const auto flags = object.find("involved_dim"); flags != object.end() && flags->is_array())
+      for (const GraphJson& flag : *flags)
+        chakra.dimensions += flag == true || flag == 1 ? '1' : '0';
     if (auto told = describe(chakra, file_, made.where, made.node); !told) {
       for (Diagnostic& fault : told.error()) {
         fault.place = place;

@@ -24,10 +24,17 @@ RankGroups everyone(std::uint32_t ranks) {
   return {std::move(all)};
 }
 
+RankGroups singles(std::uint32_t ranks) {
+  RankGroups out;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank)
+    out.push_back({rank});
+  return out;
+}
+
 Result<RankGroups> split(std::string_view spec, std::uint32_t ranks) {
   // Groups of one exchange nothing, and are what a part of a larger job may be.
   const std::string one = fmt::format("dp{}", ranks);
-  if (spec == one || spec == "tp1") return RankGroups{{0}};
+  if (spec == one || spec == "tp1") return singles(ranks);
   const auto groups = collective::split_groups(spec, ranks);
   if (!groups) return fail(groups.error());
   RankGroups out;
@@ -103,7 +110,7 @@ Result<Communicators> Communicators::of(const ExecutionTrace& trace, std::uint32
       groups = inferred(trace, name);
     } else if (trace.format == TraceFormat::workload_text) {
       const std::uint32_t block = ranks % ranks_per_domain == 0 ? ranks_per_domain : ranks;
-      groups = block == 1 ? (name == "model" ? RankGroups{{0}} : everyone(ranks))
+      groups = block == 1 ? (name == "model" ? singles(ranks) : everyone(ranks))
                           : split(fmt::format("{}{}", name == "model" ? "tp" : "dp", block), ranks);
       made.notes_.push_back(
           fmt::format("communicator `{}` is taken as {}; --group {}=... says otherwise", name,

@@ -79,7 +79,7 @@ Result<void> describe_collective(const ChakraNode& chakra, const std::string& fi
     return fail(malformed(file, where, fmt::format("there is no comm_type {}", chakra.comm_type)));
   node.work = Work::collective;
   node.operation = *operation;
-  node.group = chakra.group;
+  node.group = chakra.communicator();
   node.size = Bytes(chakra.comm_type == barrier ? barrier_bytes : chakra.comm_bytes);
   return {};
 }
@@ -112,6 +112,11 @@ std::string_view name(TraceFormat format) {
       break;
   }
   return "ASTRA-sim text workload";
+}
+
+std::string ChakraNode::communicator() const {
+  if (!group.empty() || dimensions.find('0') == std::string::npos) return group;
+  return "dims" + dimensions;
 }
 
 Diagnostic malformed(const std::string& file, const std::string& where, const std::string& what,

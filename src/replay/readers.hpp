@@ -29,6 +29,11 @@ struct ChakraNode {
   double comm_bytes = 0.0;
   double source = 0.0, target = 0.0, tag = 0.0;
   std::string group;
+  std::string dimensions;  ///< ASTRA-sim's involved_dim: "10"; empty: not said
+
+  /// The communicator: by its name, else "dims10" where the collective spans some dimensions of the
+  /// network only.
+  [[nodiscard]] std::string communicator() const;
 };
 
 /// What such a node does. Errors FP082 for a type that there is not or a number that cannot be,

@@ -89,8 +89,10 @@ TEST_CASE("offers of Capacity Blocks become prices, the cheapest of each start")
      "StartDate": "2027-01-10T11:30:00+00:00", "UpfrontFee": "30720.0", "CurrencyCode": "USD"},
     {"UltraserverType": "u-p6e-gb200x72", "UltraserverCount": 1, "AvailabilityZone":
      "us-east-1-dfw-2a", "CapacityBlockDurationHours": 24, "StartDate": "2027-02-01T11:30:00Z",
-     "UpfrontFee": "24000", "CurrencyCode": "USD"}]})");
-  REQUIRE(import.offerings.size() == 3);
+     "UpfrontFee": "24000", "CurrencyCode": "USD"},
+    {"InstanceType": "p5en.48xlarge", "InstanceCount": 1, "AvailabilityZone": "us-gov-west-1b",
+     "CapacityBlockDurationHours": 24, "StartDate": "2027-02-01T11:30:00Z", "UpfrontFee": 1800}]})");
+  REQUIRE(import.offerings.size() == 4);
   CHECK(import.offerings[0].per_unit_hour == Usd(50));
   CHECK(import.offerings[1].per_unit_hour == Usd(40));
   const auto catalog = with_overlay(import.overlay);
@@ -100,6 +102,7 @@ TEST_CASE("offers of Capacity Blocks become prices, the cheapest of each start")
   REQUIRE(price);
   CHECK(price->per_hour == Usd(40));
   CHECK(price->as_of == "2027-01-10");
+  CHECK(catalog->price("p5en.48xlarge", "capacity_block", "us-gov-west-1")->per_hour == Usd(75));
   CHECK(catalog->price("u-p6e-gb200x72", "capacity_block", "us-east-1-dfw")->per_hour == Usd(1000));
 }
 

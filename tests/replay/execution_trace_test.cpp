@@ -111,6 +111,18 @@ TEST_CASE("numbers of any width and packed dependencies are read") {
   CHECK(read.after == std::vector<std::uint32_t>{0, 1});
 }
 
+TEST_CASE("a collective over some dimensions of a network is a communicator of its own") {
+  if (!reads_chakra()) return;
+  const auto dims = [](const std::string& flags) {
+    const std::string list = field(10, field(1, "involved_dim") + field(28, field(1, flags)));
+    const auto trace = parse_trace(chakra_file({all_reduce_bytes(1, 8) + list}), "a.et");
+    if (!trace) FAIL(render(trace.error()));
+    return trace->ranks[0].nodes[0].group;
+  };
+  CHECK(dims(std::string("\1\0", 2)) == "dims10");
+  CHECK(dims("\1\1") == "");  // all of them: all ranks
+}
+
 TEST_CASE("the JSON variant says the same") {
   const auto trace = parse_trace(R"({"workload_graph": [
     {"Id": 1, "Name": "fwd", "NodeType": 4, "is_cpu_op": false, "runtime": 1000, "data_deps": []},

@@ -24,7 +24,7 @@ struct LoggedStep {
 };
 
 /// What a benchmark of a serving engine measured.
-struct ServingBench {
+struct ServedBenchmark {
   std::string engine, model;                       ///< as it names them
   std::optional<int> concurrency;                  ///< of a closed loop
   std::optional<double> rate_per_s;                ///< of an open one; nothing: all at once
@@ -41,7 +41,7 @@ struct FrameworkLog {
   std::string file;
   LogKind kind{};
   std::vector<LoggedStep> steps;  ///< in order
-  std::optional<ServingBench> bench;
+  std::optional<ServedBenchmark> bench;
   std::size_t warm_up = 0;  ///< steps that are left out of what follows
   /// Medians over the other steps.
   std::optional<Seconds> step_time;
