@@ -136,6 +136,26 @@ std::vector<Report::Group> grouped(const std::vector<const Row*>& rows) {
   return groups;
 }
 
+/// Of the columns `source` and `date`, where the table has them.
+std::vector<Report::Source> sources_of(const CsvTable& table) {
+  std::map<std::string, Report::Source> found;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& name = table.text(row, "source");
+    const std::string& date = table.text(row, "date");
+    if (name.empty()) continue;
+    Report::Source& source = found[name];
+    source.name = name;
+    ++source.rows;
+    if (date.empty()) continue;
+    if (source.first_date.empty() || date < source.first_date) source.first_date = date;
+    source.last_date = std::max(source.last_date, date);
+  }
+  std::vector<Report::Source> sources;
+  for (auto& [name, source] : found)
+    sources.push_back(std::move(source));
+  return sources;
+}
+
 }  // namespace
 
 double Row::ape() const {
@@ -203,6 +223,7 @@ Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view t
   report.predicted = rows_predicted(report.details, each);
   report.skipped = skipped(report.details, each);
   report.overall = score(predicted);
+  report.sources = sources_of(*table);
   report.groups = grouped(predicted);
   return report;
 }

@@ -26,13 +26,35 @@ CatalogPart part_of(const std::optional<std::string>& kind) {
   return CatalogPart::all;
 }
 
+/// The ids that --kind lists, one a line: what other options take, and what shells offer.
+std::string names_in(const catalog::Catalog& catalog, CatalogPart part) {
+  std::string text;
+  const auto add = [&](CatalogPart of, const auto& entries) {
+    const bool priced = part == CatalogPart::prices && of == CatalogPart::instances;
+    if (part != CatalogPart::all && part != of && !priced) return;
+    for (const auto& entry : entries) {
+      if constexpr (requires { entry.id(); })
+        text += std::string(entry.id()) + "\n";
+      else
+        text += entry.id + "\n";
+    }
+  };
+  add(CatalogPart::instances, catalog.instances());
+  add(CatalogPart::gpus, catalog.gpus());
+  add(CatalogPart::models, catalog.models());
+  add(CatalogPart::storage, catalog.storage_services());
+  add(CatalogPart::constants, catalog.all_constants());
+  return text;
+}
+
 int list(const Arguments& arguments, Session& session) {
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
   const CatalogPart part = part_of(arguments.value("kind"));
   return emit(arguments, session,
               renderings(session, [&] { return report::catalog_list(*catalog, part); },
-                         {{"json", [&] { return report::catalog_list_json(*catalog, part); }}}),
+                         {{"json", [&] { return report::catalog_list_json(*catalog, part); }},
+                          {"names", [&] { return names_in(*catalog, part); }}}),
               0);
 }
 
@@ -99,11 +121,12 @@ Command catalog_list_command() {
             "KIND",
             "Only one kind.",
             false,
-            {"instances", "gpus", "models", "storage", "prices", "constants"}},
-           format_option(),
-           output_option(),
+            {"all", "instances", "gpus", "models", "storage", "prices", "constants"}},
+           format_option({"text", "markdown", "json", "names"}),
+           output_option({"text", "markdown", "json", "names"}),
            catalog_option()},
-          {{"catalog list --kind instances", "All instance types and UltraServers"}},
+          {{"catalog list --kind instances", "All instance types and UltraServers"},
+           {"catalog list --kind models --format names", "The models' names alone, one a line"}},
           list};
 }
 
@@ -111,7 +134,7 @@ Command catalog_show_command() {
   return {"catalog show",
           "Show everything that is known of one entry, with sources.",
           "",
-          {{"NAME", "An instance, GPU, model or set of constants.", 1, 1}},
+          {{"ENTRY", "An instance, GPU, model or set of constants.", 1, 1}},
           {format_option(), output_option(), catalog_option()},
           {{"catalog show p5.48xlarge", "An instance type"}},
           show};
@@ -135,7 +158,7 @@ Command catalog_compare_command() {
   return {"catalog compare",
           "Show two entries side by side.",
           "",
-          {{"A", "The first entry.", 1, 1}, {"B", "The second one.", 1, 1}},
+          {{"ENTRY", "The first one.", 1, 1}, {"OTHER", "The second one.", 1, 1}},
           {format_option(), output_option(), catalog_option()},
           {{"catalog compare p5.48xlarge p6-b200.48xlarge", "Two instance types"}},
           compare_entries};

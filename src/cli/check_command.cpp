@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "fault_place.hpp"
 #include "flowplan/planner/check.hpp"
 #include "flowplan/report/checks.hpp"
 #include "flowplan/report/markdown.hpp"
@@ -65,13 +66,14 @@ planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog
   const auto overrides = arguments.values("set");
   const auto scenario = scenario::read(catalog, *document, schema);
   if (!scenario) {
-    report.diagnostics = scenario::at_overrides(scenario.error(), overrides);
+    report.diagnostics = placed_in(scenario::at_overrides(scenario.error(), overrides), file);
     return report;
   }
   report.name = scenario->name;
   auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
   if (!answer) {
-    report.diagnostics = scenario::at_overrides(std::move(answer.error()), overrides);
+    report.diagnostics =
+        placed_in(scenario::at_overrides(std::move(answer.error()), overrides), file);
     return report;
   }
   report.name = answer->name;
@@ -112,7 +114,9 @@ int check(const Arguments& arguments, Session& session) {
   for (const std::string& file : files) {
     reports.push_back(evaluate(arguments, *catalog, *schema, file));
     if (!reports.back().diagnostics.empty()) refuse(session, reports.back().diagnostics);
-    code = planner::gravest(code, reports.back().exit_code(fail_on_warn));
+    const planner::CheckReport& last = reports.back();
+    code = planner::gravest(code, last.diagnostics.empty() ? last.exit_code(fail_on_warn)
+                                                           : exit_code_of(last.diagnostics));
   }
   if (const auto told = tell_github(session, reports); !told) return refuse(session, told.error());
   return emit(
@@ -128,10 +132,8 @@ int check(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command check_command() {
-  Option format = format_option();
-  format.about =
-      "How standard output shows the result: text (default), markdown, json, junit, sarif, "
-      "github.";
+  const std::vector<std::string_view> formats{"text",  "markdown", "json",
+                                              "junit", "sarif",    "github"};
   return {
       "check",
       "Evaluate the checks of scenarios, for CI.",
@@ -143,8 +145,8 @@ Command check_command() {
         1000000}},
       {{"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
        set_option(),
-       format,
-       output_option(),
+       format_option(formats),
+       output_option(formats),
        catalog_option()},
       {{"check scenarios -o junit=checks.xml", "All scenarios of a folder, for a CI server"},
        {"check scenarios -o sarif=checks.sarif", "For code scanning"}},

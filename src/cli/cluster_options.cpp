@@ -74,7 +74,7 @@ Result<topology::Cluster> built(const Arguments& arguments, const catalog::Catal
 }  // namespace
 
 std::vector<Option> cluster_options() {
-  return {{"instance", 0, "NAME", "Instance type, UltraServer or reference system.", false, {}},
+  return {{"instance", 0, "INSTANCE", "Instance type, UltraServer or reference system.", false, {}},
           {"nodes", 0, "N", "How many of them; 1 by default.", false, {}},
           {"import",
            0,

@@ -86,6 +86,29 @@ Result<std::optional<T>> choice(const Arguments& arguments, std::string_view opt
                     std::string(allowed)));
 }
 
+/// The sizes that hold an element of every rank that has a part, and another number of elements
+/// than the size before; nccl-tests prints rows of 0 elements for the others.
+Result<std::vector<Bytes>> of_whole_elements(const std::vector<Bytes>& sizes,
+                                             report::CollectiveSweep& sweep) {
+  std::vector<Bytes> kept;
+  std::int64_t last = 0;
+  for (const Bytes size : sizes) {
+    const std::int64_t count = report::collective_elements(sweep.operation, sweep.ranks, size);
+    if (count == last) continue;
+    last = count;
+    kept.push_back(size);
+  }
+  if (kept.empty())
+    return fail(error(
+        Code::usage,
+        fmt::format("no size from -b to -e holds an element of each of {} ranks", sweep.ranks),
+        "elements are floats of 4 bytes, as in nccl-tests"));
+  if (kept.size() < sizes.size())
+    sweep.conditions.push_back(
+        fmt::format("{} sizes without another whole element left out", sizes.size() - kept.size()));
+  return kept;
+}
+
 /// What of the options asks for the collective itself; its groups come with the cluster.
 Result<collective::Request> request_from(const Arguments& arguments) {
   collective::Request request;
@@ -143,6 +166,9 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   if (!placed) return fail(placed.error());
   if (!placed->condition.empty()) result.conditions.push_back(placed->condition);
   result.ranks = static_cast<int>(placed->placement.ranks());
+  result.operation = request->operation;
+  const auto kept = of_whole_elements(*size_list, result);
+  if (!kept) return fail(kept.error());
   request->groups = {placed->placement.gpu};
   watch.lap("graph", fmt::format("{} GPUs, {} links", cluster->gpus(), cluster->links()));
 
@@ -151,10 +177,9 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   if (!profile) return fail(profile.error());
   const auto stack = collective::read_stack(**profile);
   if (!stack) return fail(stack.error());
-  result.operation = request->operation;
   result.instance = instance.id;
   result.nodes = cluster->spec().count;
-  for (const Bytes size : *size_list) {
+  for (const Bytes size : *kept) {
     request->size = size;
     auto outcome = collective::predict(*stack, *cluster, *request);
     if (!outcome) return fail(std::move(outcome.error()));
@@ -164,8 +189,7 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
     if (arguments.has("explain"))
       line.candidates = candidates(*stack, *cluster, *request, line.outcome.shape);
   }
-  watch.lap("predict",
-            fmt::format("{} size{}", size_list->size(), size_list->size() == 1 ? "" : "s"));
+  watch.lap("predict", fmt::format("{} size{}", kept->size(), kept->size() == 1 ? "" : "s"));
   return result;
 }
 
@@ -215,8 +239,12 @@ Command collective_command() {
       "collective",
       "Predict a collective: nccl-tests' columns for any cluster.",
       "Sizes are spelt as in nccl-tests: bare bytes, K, M, G are 2^10, 2^20, 2^30.",
-      {{"OP", "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce.", 0,
-        1}},
+      {{"OP",
+        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce.",
+        0,
+        1,
+        {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast",
+         "reduce"}}},
       cluster_options(),
       {{"collective all_reduce --instance p5.48xlarge --nodes 4 -b 8 -e 16G -f 2",
         "A size sweep on four nodes"},
@@ -242,8 +270,15 @@ Command collective_command() {
        "or "
        "PXN.",
        false,
-       {}},
-      {"protocol", 0, "NAME", "Force LL, LL128 or SIMPLE, as NCCL_PROTO does.", false, {}},
+       {},
+       {"RING", "TREE", "NVLS", "NVLS_TREE", "PAT", "COLLNET", "PAIRWISE", "PXN"}},
+      {"protocol",
+       0,
+       "NAME",
+       "Force LL, LL128 or SIMPLE, as NCCL_PROTO does.",
+       false,
+       {},
+       {"LL", "LL128", "SIMPLE"}},
       {"channels",
        0,
        "N",
@@ -273,7 +308,12 @@ Command collective_command() {
        {}},
       {"nccl", 0, "VERSION", "NCCL's version; a current one by default.", false, {}},
       {"plugin", 0, "VERSION", "Version of aws-ofi-nccl; a current one by default.", false, {}},
-      {"profile", 0, "ID", "Software stack: a set of kind collectives of the catalog.", false, {}},
+      {"profile",
+       0,
+       "CONSTANTS",
+       "Software stack: a set of kind collectives of the catalog.",
+       false,
+       {}},
       degrade_option(),
       {"no-fold",
        0,

@@ -9,14 +9,17 @@
 
 namespace flowplan::cli {
 
-/// An option of a command. Parsing, help, the reference page and suggestions all come from here.
+/// An option of a command. Parsing, help, the reference page, manual pages, suggestions and shell
+/// completions all come from here. What `value` is called says what completion offers for it
+/// (completion.hpp): FILE, INSTANCE, MODEL, PATH=VALUE and so on.
 struct Option {
   std::string_view name;   ///< long, without dashes: "format"
   char letter = 0;         ///< short form, 0: none
   std::string_view value;  ///< what its value is called in help: "FILE"; empty: a flag
-  std::string_view about;
+  std::string about;
   bool repeatable = false;
-  std::vector<std::string_view> choices = {};  ///< allowed values; empty: any
+  std::vector<std::string_view> choices = {};    ///< allowed values; empty: any
+  std::vector<std::string_view> proposals = {};  ///< what completion offers beside `choices`
 };
 
 struct Positional {
@@ -24,6 +27,7 @@ struct Positional {
   std::string_view about;
   std::size_t least = 0;
   std::size_t most = 1;
+  std::vector<std::string_view> proposals = {};  ///< what completion offers
 };
 
 struct Example {
@@ -70,12 +74,17 @@ struct Command {
 [[nodiscard]] Command fit_command();
 [[nodiscard]] Command export_command();
 [[nodiscard]] Command schema_command();
+[[nodiscard]] Command completion_command();
 [[nodiscard]] Command help_command();
 [[nodiscard]] Command version_command();
 
 // Options that several commands share, so that they read the same everywhere.
-[[nodiscard]] Option format_option();
-[[nodiscard]] Option output_option();
+/// --format; its help names `formats`, and completion offers them. The first is the default.
+[[nodiscard]] Option format_option(const std::vector<std::string_view>& formats = {
+                                       "text", "markdown", "json"});
+/// -o FORMAT=FILE; completion offers `formats`.
+[[nodiscard]] Option output_option(const std::vector<std::string_view>& formats = {
+                                       "text", "markdown", "json"});
 [[nodiscard]] Option catalog_option();
 [[nodiscard]] Option set_option();
 

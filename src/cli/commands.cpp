@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "command.hpp"
 
@@ -28,6 +31,7 @@ const std::vector<Command>& commands() {
       export_command(),
       init_command(),
       schema_command(),
+      completion_command(),
       help_command(),
       version_command(),
   };
@@ -41,15 +45,23 @@ const Command* find_command(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-Option format_option() {
-  return {"format", 0, "FORMAT",
-          "How standard output shows the result: text (default), markdown, "
-          "json."};
+Option format_option(const std::vector<std::string_view>& formats) {
+  const std::string others =
+      formats.size() > 1 ? fmt::format(", {}", fmt::join(formats.begin() + 1, formats.end(), ", "))
+                         : "";
+  return {
+      "format",
+      0,
+      "FORMAT",
+      fmt::format("How standard output shows the result: {} (default){}.", formats.front(), others),
+      false,
+      {},
+      formats};
 }
 
-Option output_option() {
+Option output_option(const std::vector<std::string_view>& formats) {
   return {"output", 'o', "FORMAT=FILE", "Also write the result to a file in that format.",
-          true,     {}};
+          true,     {},  formats};
 }
 
 Option catalog_option() {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "command.hpp"
+#include "fault_place.hpp"
 #include "flowplan/planner/diff.hpp"
 #include "flowplan/report/diff.hpp"
 #include "flowplan/scenario/overrides.hpp"
@@ -19,12 +20,15 @@ Result<planner::Side> side(const catalog::Catalog& catalog, const JsonDocument& 
   if (kind_of(*document) == FileKind::result) return planner::side_of(*document);
   auto scenario_file = read_input(path, FileKind::scenario, "diff");
   if (!scenario_file) return fail(std::move(scenario_file.error()));
+  const auto located = [&](const Diagnostics& faults) {
+    return placed_in(scenario::at_overrides(faults, overrides), path);
+  };
   const auto overridden = scenario::with_overrides(*scenario_file, schema, overrides);
   if (!overridden) return fail(overridden.error());
   const auto scenario = scenario::read(catalog, *overridden, schema);
-  if (!scenario) return fail(scenario::at_overrides(scenario.error(), overrides));
+  if (!scenario) return fail(located(scenario.error()));
   const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
-  if (!answer) return fail(scenario::at_overrides(answer.error(), overrides));
+  if (!answer) return fail(located(answer.error()));
   return planner::side_of(*scenario, *answer);
 }
 

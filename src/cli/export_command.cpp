@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "fault_place.hpp"
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/export/plan.hpp"
 #include "flowplan/export/targets.hpp"
@@ -110,7 +111,11 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
   const auto scenario = load_scenario(arguments, session, catalog, "export");
   if (!scenario) return fail(scenario.error());
   const auto plan = exporting::plan_of(catalog, *scenario, *hosts);
-  if (!plan) return fail(plan.error());
+  const auto located = [&](const Diagnostics& faults) {
+    return arguments.positionals.empty() ? faults : placed_in(faults, arguments.positionals[0]);
+  };
+  // Names of nodes that are typed have no place in the scenario.
+  if (!plan) return fail(arguments.has("hosts") ? plan.error() : located(plan.error()));
 
   ExportRequest request;
   request.plan = &*plan;
@@ -125,11 +130,16 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
       if (auto text = read_text(request.scenario_path, largest_scenario))
         request.scenario_text = std::move(*text);
   }
-  if (!target.predicts) return target.write(request);
+  const auto written_by = [&]() -> Result<std::vector<WrittenFile>> {
+    auto files = target.write(request);
+    if (!files) return fail(located(files.error()));
+    return files;
+  };
+  if (!target.predicts) return written_by();
   const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
-  if (!answer) return fail(answer.error());
+  if (!answer) return fail(located(answer.error()));
   request.answer = &*answer;
-  return target.write(request);
+  return written_by();
 }
 
 int export_files(const Arguments& arguments, Session& session) {
@@ -150,11 +160,14 @@ int export_files(const Arguments& arguments, Session& session) {
 Command export_command() {
   static const std::string details =
       "From a plan to a launch, from a prediction to a dashboard. Targets: " + target_list();
+  std::vector<std::string_view> names;
+  for (const Target& target : exporting::targets())
+    names.push_back(target.name);
   Command command{
       "export",
       "Write a scenario in the format of another tool.",
       details,
-      {{"TARGET", "Which format; listed above.", 1, 1},
+      {{"TARGET", "Which format; listed above.", 1, 1, names},
        {"SCENARIO", "Scenario file; - is standard input.", 0, 1}},
       scenario_options(),
       {{"export slurm scenarios/pretrain-llama3-70b-p5.json -o job/",

@@ -29,13 +29,14 @@ constexpr std::string_view traffic_options[] = {"traffic", "sizes", "bytes", "se
                                                 "group",   "flows", "spread"};
 
 Result<std::uint64_t> count_option(const Arguments& arguments, std::string_view name,
-                                   std::uint64_t otherwise) {
+                                   std::uint64_t least, std::uint64_t otherwise) {
   const auto text = arguments.value(name);
   if (!text) return otherwise;
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (code == std::errc{} && end == text->data() + text->size()) return value;
-  return fail(error(Code::usage, fmt::format("--{} {}: a whole number is needed", name, *text)));
+  if (code == std::errc{} && end == text->data() + text->size() && value >= least) return value;
+  return fail(error(Code::usage, fmt::format("--{} {}: a whole number is needed", name, *text),
+                    fmt::format("{} or more", least)));
 }
 
 Result<flow::Traffic> traffic(const Arguments& arguments) {
@@ -61,8 +62,8 @@ Result<flow::Traffic> traffic(const Arguments& arguments) {
     if (spread) traffic.spread_s = spread->value();
     if (!spread) faults.insert(faults.end(), spread.error().begin(), spread.error().end());
   }
-  take(count_option(arguments, "seed", traffic.seed), traffic.seed);
-  take(count_option(arguments, "flows", traffic.flows), traffic.flows);
+  take(count_option(arguments, "seed", 0, traffic.seed), traffic.seed);
+  take(count_option(arguments, "flows", 1, traffic.flows), traffic.flows);
   const auto group = int_option(arguments, "group", 2, static_cast<int>(flow::most_hosts));
   if (group) traffic.group = static_cast<std::uint32_t>(group->value_or(0));
   if (!group) faults.insert(faults.end(), group.error().begin(), group.error().end());
@@ -169,8 +170,9 @@ Command flow_command() {
         "PATTERN",
         "permutation (default), all-to-all, ring, incast or random.",
         false,
-        {}},
-       {"sizes", 0, "KIND", "equal (default) or random.", false, {}},
+        {},
+        {"permutation", "all-to-all", "ring", "incast", "random"}},
+       {"sizes", 0, "KIND", "equal (default) or random.", false, {}, {"equal", "random"}},
        {"bytes", 0, "SIZE", "Bytes of a flow, or their mean; 100MB by default.", false, {}},
        {"seed", 0, "N", "Of everything random; 1 by default.", false, {}},
        {"group", 0, "N", "Traffic stays within blocks of N hosts.", false, {}},

@@ -8,36 +8,32 @@
 
 #include <fmt/format.h>
 
+#include "fault_place.hpp"
+
 namespace flowplan::cli {
 
 namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-struct ExitCode {
-  int code;
-  std::string_view meaning;
-};
-constexpr ExitCode exit_codes[] = {
+constexpr ExitCode exit_code_table[] = {
     {0, "ok"},
     {1, "a check failed"},
-    {2, "the command line is not understood"},
-    {3, "a scenario or input file is not valid"},
-    {4, "infeasible: the workload does not fit"},
+    {2, "usage: the command line, or a value on it, cannot be meant"},
+    {3, "a scenario or input file is not valid, or a figure or price is not known"},
+    {4, "infeasible: the workload does not fit, or nothing meets the limits"},
     {5, "internal error"},
 };
 
-struct Variable {
-  std::string_view name, meaning;
-};
-constexpr Variable variables[] = {
+constexpr Variable variable_table[] = {
     {"FLOWPLAN_CATALOGS", "folder of the catalog to use instead of the installed one"},
     {"NO_COLOR", "no colour, whatever the terminal"},
 };
 
-constexpr std::string_view exit_code_note =
-    "Over several files the gravest counts: 5, 3, 4, 1, 0. A workload that a check expects not to "
-    "fit exits with 0.";
+constexpr std::string_view note_on_exit_codes =
+    "Over several files the gravest counts: 5, 3, 4, 2, 1, 0. A workload that a check expects not "
+    "to fit exits with 0. What is wrong with a value is 2 when it was typed (an option, --set, "
+    "--vary) and 3 when it stands in a file, also when only together with what was typed.";
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines{""};
@@ -80,13 +76,6 @@ std::string help_names(const Option& option) {
   return text;
 }
 
-std::string about(const Option& option) {
-  std::string text(option.about);
-  if (!option.choices.empty()) text += fmt::format(" One of {}.", fmt::join(option.choices, ", "));
-  if (option.repeatable) text += " Repeatable.";
-  return text;
-}
-
 std::string usage(const Command& command) {
   std::string text = fmt::format("flowplan {}", command.name);
   for (const Positional& p : command.positionals) {
@@ -111,17 +100,43 @@ std::string cell(std::string text) {
 
 }  // namespace
 
+std::span<const ExitCode> exit_codes() {
+  return exit_code_table;
+}
+
+std::string_view exit_code_note() {
+  return note_on_exit_codes;
+}
+
+std::span<const Variable> variables() {
+  return variable_table;
+}
+
+std::string about(const Option& option) {
+  std::string text(option.about);
+  if (!option.choices.empty()) text += fmt::format(" One of {}.", fmt::join(option.choices, ", "));
+  if (option.repeatable) text += " Repeatable.";
+  return text;
+}
+
 std::string first_steps() {
   return "flowplan predicts what a GPU cluster on EC2 does with a foundation model: speed, "
          "memory,\n"
          "bottlenecks, time, money. Try\n"
          "\n"
          "  flowplan run --model llama3-70b --instance p5.48xlarge --nodes 64 --tokens 15T\n"
-         "  flowplan run scenarios/pretrain-llama3-70b-p5.json\n"
+         "      how fast it trains, whether it fits, what it costs\n"
+         "  flowplan plan --model llama3-70b --tokens 15T --deadline 60d\n"
+         "      the cheapest cluster and layout in time\n"
          "  flowplan collective all_reduce --instance p5.48xlarge --nodes 4 -b 8 -e 16G -f 2\n"
+         "      what nccl-tests should show\n"
+         "  flowplan init serving fleet.json && flowplan run fleet.json\n"
+         "      a scenario file to change to yours\n"
          "  flowplan catalog list\n"
+         "      instances, GPUs, models and prices that are known\n"
          "\n"
-         "`flowplan help` lists all commands, `flowplan help COMMAND` explains one.\n";
+         "`flowplan help` lists all commands, `flowplan help COMMAND` explains one; `flowplan\n"
+         "completion bash` lets your shell complete them.\n";
 }
 
 std::string overview() {
@@ -132,14 +147,14 @@ std::string overview() {
   text += block(rows);
   text += "\nExit codes\n";
   rows.clear();
-  for (const ExitCode& code : exit_codes)
+  for (const ExitCode& code : exit_code_table)
     rows.emplace_back(fmt::format("{}", code.code), code.meaning);
   text += block(rows);
-  for (const std::string& line : wrap(exit_code_note, 94))
+  for (const std::string& line : wrap(note_on_exit_codes, 94))
     text += fmt::format("  {}\n", line);
   text += "\nEnvironment\n";
   rows.clear();
-  for (const Variable& variable : variables)
+  for (const Variable& variable : variable_table)
     rows.emplace_back(variable.name, variable.meaning);
   return text + block(rows) + "\n`flowplan help COMMAND` explains one command.\n";
 }
@@ -181,11 +196,11 @@ std::string reference_markdown() {
     text += fmt::format("| [`flowplan {}`](#{}) | {} |\n", command.name, anchor(command.name),
                         cell(std::string(command.about)));
   text += "\n## Exit codes\n\n| code | meaning |\n| ---: | --- |\n";
-  for (const ExitCode& code : exit_codes)
+  for (const ExitCode& code : exit_code_table)
     text += fmt::format("| {} | {} |\n", code.code, code.meaning);
-  text += fmt::format("\n{}\n", exit_code_note);
+  text += fmt::format("\n{}\n", note_on_exit_codes);
   text += "\n## Environment\n\n| variable | meaning |\n| --- | --- |\n";
-  for (const Variable& variable : variables)
+  for (const Variable& variable : variable_table)
     text += fmt::format("| `{}` | {} |\n", variable.name, variable.meaning);
   for (const Command& command : commands()) {
     text += fmt::format("\n## flowplan {}\n\n{}\n\n```\n{}\n```\n", command.name, command.about,
@@ -213,11 +228,13 @@ std::string diagnostics_markdown() {
       "# Diagnostics\n\n"
       "Generated by `flowplan help --diagnostics`; do not edit. Codes are stable: a number is "
       "never "
-      "used again for something else.\n\n"
+      "used again for something else. Where the exit code is \"3 or 2\", it is 2 for a value that "
+      "was typed on the command line, and 3 for one in a file.\n\n"
       "| code | meaning | exit code |\n| --- | --- | ---: |\n";
   for (const CodeInfo& info : code_table())
-    text += fmt::format("| {} | {} | {} |\n", code_name(info.code), cell(std::string(info.meaning)),
-                        info.exit_code);
+    text +=
+        fmt::format("| {} | {} | {}{} |\n", code_name(info.code), cell(std::string(info.meaning)),
+                    info.exit_code, is_about_a_value(info.code) ? " or 2" : "");
   return text;
 }
 

@@ -1,10 +1,29 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "command.hpp"
 
 namespace flowplan::cli {
+
+struct ExitCode {
+  int code;
+  std::string_view meaning;
+};
+[[nodiscard]] std::span<const ExitCode> exit_codes();
+/// How several of them and typed values count; sentences.
+[[nodiscard]] std::string_view exit_code_note();
+
+/// A variable of the environment that the program reads.
+struct Variable {
+  std::string_view name, meaning;
+};
+[[nodiscard]] std::span<const Variable> variables();
+
+/// What an option does, with its choices and whether it may be repeated.
+[[nodiscard]] std::string about(const Option& option);
 
 /// What `flowplan` alone prints: what to try first.
 [[nodiscard]] std::string first_steps();

@@ -1,11 +1,15 @@
+#include <filesystem>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "flowplan/base/text_file.hpp"
 #include "help.hpp"
+#include "manual.hpp"
 
 namespace flowplan::cli {
 
@@ -21,7 +25,23 @@ std::vector<const Command*> named(const std::string& name) {
   return group;
 }
 
+int write_pages(const std::string& folder, Session& session) {
+  std::error_code trouble;
+  std::filesystem::create_directories(folder, trouble);
+  for (const auto& [name, text] : manual_pages()) {
+    const auto written = write_text((std::filesystem::path(folder) / name).string(), text);
+    if (!written) return refuse(session, written.error());
+  }
+  return 0;
+}
+
+/// What of a command is printed: its help, or its manual page.
+std::string shown(const Command& command, bool as_manual) {
+  return as_manual ? manual(command) : command_help(command);
+}
+
 int help(const Arguments& arguments, Session& session) {
+  if (const auto folder = arguments.value("man-folder")) return write_pages(*folder, session);
   if (arguments.has("markdown")) {
     session.out << reference_markdown();
     return 0;
@@ -31,7 +51,7 @@ int help(const Arguments& arguments, Session& session) {
     return 0;
   }
   if (arguments.positionals.empty()) {
-    session.out << overview();
+    session.out << (arguments.has("man") ? manual() : overview());
     return 0;
   }
   const std::string name = fmt::format("{}", fmt::join(arguments.positionals, " "));
@@ -45,7 +65,7 @@ int help(const Arguments& arguments, Session& session) {
   }
   bool first = true;
   for (const Command* command : found) {
-    session.out << (first ? "" : "\n") << command_help(*command);
+    session.out << (first ? "" : "\n") << shown(*command, arguments.has("man"));
     first = false;
   }
   return 0;
@@ -58,10 +78,13 @@ Command help_command() {
           "Show all commands, or explain one.",
           "",
           {{"COMMAND", "The command to explain.", 0, 2}},
-          {{"markdown", 0, "", "Print the whole reference as Markdown (docs/reference/cli.md)."},
+          {{"man", 0, "", "Print the manual page instead; `man -l -` shows it."},
+           {"man-folder", 0, "FOLDER", "Write all manual pages there."},
+           {"markdown", 0, "", "Print the whole reference as Markdown (docs/reference/cli.md)."},
            {"diagnostics", 0, "",
             "Print the table of diagnostic codes as Markdown (docs/reference/diagnostics.md)."}},
-          {{"help collective", "How one command is used"}},
+          {{"help collective", "How one command is used"},
+           {"help --man run | man -l -", "The same as a manual page"}},
           help};
 }
 

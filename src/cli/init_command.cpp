@@ -40,14 +40,14 @@ int init(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command init_command() {
-  return {
-      "init",
-      "Write a commented scenario to start from.",
-      "Without FILE it is printed. A file that exists is left alone.",
-      {{"KIND", "pretraining (default) or serving.", 0, 1}, {"FILE", "Where it is written.", 0, 1}},
-      {catalog_option()},
-      {{"init serving fleet.json", "A serving fleet to change to yours"}},
-      init};
+  return {"init",
+          "Write a commented scenario to start from.",
+          "Without FILE it is printed. A file that exists is left alone.",
+          {{"KIND", "pretraining (default) or serving.", 0, 1, {"pretraining", "serving"}},
+           {"FILE", "Where it is written.", 0, 1}},
+          {catalog_option()},
+          {{"init serving fleet.json", "A serving fleet to change to yours"}},
+          init};
 }
 
 }  // namespace flowplan::cli

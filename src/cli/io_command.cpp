@@ -183,7 +183,11 @@ Command io_command() {
       "Every answer names the link that binds and the next one. Sizes need a unit (GB is 10^9, GiB "
       "2^30 byte).",
       {{"OPERATION",
-        "read, write, dataset, first-epoch, checkpoint, restore, load, import or export.", 1, 1}},
+        "read, write, dataset, first-epoch, checkpoint, restore, load, import or export.",
+        1,
+        1,
+        {"read", "write", "dataset", "first-epoch", "checkpoint", "restore", "load", "import",
+         "export"}}},
       cluster_options(),
       {{"io checkpoint --instance p5.48xlarge --nodes 256 --model llama3.1-405b --storage "
         "fsx-persistent2-1000 --capacity 96TiB --efa --async",

@@ -6,7 +6,7 @@ std::vector<Option> io_options() {
   return {
       {"storage",
        0,
-       "NAME",
+       "SERVICE",
        "Storage service of the catalog: fsx-persistent2-1000, s3, local-nvme.",
        false,
        {}},
@@ -30,7 +30,7 @@ std::vector<Option> io_options() {
        "mountpoint, gds-streamer, torch-save.",
        false,
        {}},
-      {"model", 0, "NAME", "Model of the catalog, for checkpoints and loads.", false, {}},
+      {"model", 0, "MODEL", "Model of the catalog, for checkpoints and loads.", false, {}},
       {"parameters", 0, "N", "Instead of --model: 405B.", false, {}},
       {"state",
        0,

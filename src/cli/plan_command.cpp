@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "fault_place.hpp"
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/planner/compute_optimal.hpp"
 #include "flowplan/planner/plan.hpp"
@@ -12,6 +13,7 @@
 #include "flowplan/report/plan.hpp"
 #include "flowplan/report/serving_plan.hpp"
 #include "flowplan/scenario/overrides.hpp"
+#include "progress.hpp"
 #include "scenario_flags.hpp"
 #include "stopwatch.hpp"
 
@@ -30,7 +32,7 @@ struct SearchFlag {
 };
 
 constexpr SearchFlag search_flags[] = {
-    {"objective", "NAME", "time, cost, throughput or smallest.", "search.objective",
+    {"objective", "GOAL", "time, cost, throughput or smallest.", "search.objective",
      SearchFlag::Kind::text},
     {"instances", "A,B", "Instance types and UltraServers among which to choose.",
      "search.instances", SearchFlag::Kind::names},
@@ -145,13 +147,19 @@ int plan(const Arguments& stated, Session& session) {
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
   const auto scenario = searched_scenario(arguments, session, *catalog);
-  if (!scenario) {
-    return refuse(session, scenario::at_overrides(scenario.error(), arguments.values("set")));
-  }
+  const auto located = [&](const Diagnostics& faults) {
+    const Diagnostics found = scenario::at_overrides(faults, arguments.values("set"));
+    return stated.positionals.empty() ? found : placed_in(found, stated.positionals[0]);
+  };
+  if (!scenario) return refuse(session, located(scenario.error()));
   watch.lap("read");
   if (scenario->serving) {
-    const auto fleets = planner::plan_serving(*catalog, *scenario, threads->value_or(0));
-    if (!fleets) return refuse(session, fleets.error());
+    const auto fleets = [&] {
+      const Progress progress(session, "plan", "engine instances simulated");
+      return planner::plan_serving(*catalog, *scenario, threads->value_or(0),
+                                   [&](auto done, auto all) { progress.set(done, all); });
+    }();
+    if (!fleets) return refuse(session, located(fleets.error()));
     return emit(
         arguments, session,
         renderings(session, [&] { return report::serving_plan(*fleets, scenario->name); },
@@ -159,10 +167,12 @@ int plan(const Arguments& stated, Session& session) {
         fleets->ranked.empty() ? infeasible_plan : 0);
   }
   const double before = cpu_seconds();
-  const auto found = planner::plan(*catalog, *scenario, threads->value_or(0));
-  if (!found) {
-    return refuse(session, scenario::at_overrides(found.error(), arguments.values("set")));
-  }
+  const auto found = [&] {
+    const Progress progress(session, "plan", "clusters searched");
+    return planner::plan(*catalog, *scenario, threads->value_or(0),
+                         [&](auto done, auto all) { progress.set(done, all); });
+  }();
+  if (!found) return refuse(session, located(found.error()));
   watch.lap("search", timing_remark(found->counts, cpu_seconds() - before));
   const int code = emit(arguments, session,
                         renderings(session, [&] { return report::plan(*found); },
@@ -195,7 +205,7 @@ Command plan_command() {
        {"plan --optimal-for 1e24", "Compute-optimal model and tokens, by law"}},
       plan};
   for (const SearchFlag& flag : search_flags)
-    command.options.push_back({flag.name, 0, flag.value, flag.about, false, {}});
+    command.options.push_back({flag.name, 0, flag.value, std::string(flag.about), false, {}});
   command.options.push_back({"optimal-for",
                              0,
                              "FLOPS",
@@ -208,8 +218,8 @@ Command plan_command() {
   command.options.push_back(
       {"timing", 0, "", "Say on standard error how long the search took.", false, {}});
   command.options.push_back(set_option());
-  command.options.push_back(format_option());
-  command.options.push_back(output_option());
+  command.options.push_back(format_option({"text", "markdown", "json", "csv"}));
+  command.options.push_back(output_option({"text", "markdown", "json", "csv"}));
   command.options.push_back(catalog_option());
   return command;
 }

@@ -86,13 +86,16 @@ Environment process_environment() {
   environment.github_actions = variable("GITHUB_ACTIONS") == "true";
   environment.github_step_summary = variable("GITHUB_STEP_SUMMARY");
   environment.unicode = utf8_locale();
-  environment.out_colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty();
+  environment.err_terminal = isatty(STDERR_FILENO) != 0;
+  environment.out_terminal = isatty(STDOUT_FILENO) != 0;
+  environment.out_colour = environment.out_terminal && variable("NO_COLOR").empty();
   return environment;
 }
 
 int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Environment environment = process_environment();
-  if (&out != &std::cout) environment.out_colour = false;
+  if (&out != &std::cout) environment.out_colour = environment.out_terminal = false;
+  if (&err != &std::cerr) environment.err_terminal = false;
   return run(args, out, err, environment);
 }
 

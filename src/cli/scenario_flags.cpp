@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "fault_place.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "input.hpp"
 
@@ -19,8 +20,8 @@ struct Flag {
 };
 
 constexpr Flag flags[] = {
-    {"model", "NAME", "Model of the catalog, or a config.json.", "workload.model", true},
-    {"instance", "NAME", "Instance type or UltraServer.", "cluster.instance", true},
+    {"model", "MODEL", "Model of the catalog, or a config.json.", "workload.model", true},
+    {"instance", "INSTANCE", "Instance type or UltraServer.", "cluster.instance", true},
     {"nodes", "N", "How many of them.", "cluster.nodes", false},
     {"count", "N", "The same as --nodes.", "cluster.count", false},
     {"region", "NAME", "Region of the prices.", "cluster.region", true},
@@ -72,6 +73,13 @@ Result<JsonDocument> from_flags(const JsonDocument& schema,
   return JsonDocument::parse(filled->root().dump(2), std::string(command_line));
 }
 
+/// Of a scenario's file where there is one; what --set or an option says is wrong in those.
+Diagnostics located(Diagnostics faults, const Arguments& arguments) {
+  faults = scenario::at_overrides(std::move(faults), overrides(arguments));
+  if (arguments.positionals.empty()) return faults;
+  return placed_in(std::move(faults), arguments.positionals[0]);
+}
+
 Diagnostic nothing_named(std::string_view command) {
   return error(Code::usage, fmt::format("`{}` needs a scenario", command),
                fmt::format("a file, or for example: flowplan {} --model llama3-70b --instance "
@@ -84,7 +92,7 @@ Diagnostic nothing_named(std::string_view command) {
 std::vector<Option> scenario_options() {
   std::vector<Option> options;
   for (const Flag& flag : flags)
-    options.push_back({flag.name, 0, flag.value, flag.about, false, {}});
+    options.push_back({flag.name, 0, flag.value, std::string(flag.about), false, {}});
   return options;
 }
 
@@ -111,7 +119,7 @@ Result<scenario::Scenario> load_scenario(const Arguments& arguments, const Sessi
   if (!document) return fail(std::move(document.error()));
   auto scenario = scenario::read(catalog, *document, *schema);
   if (!scenario) {
-    return fail(scenario::at_overrides(std::move(scenario.error()), overrides(arguments)));
+    return fail(located(std::move(scenario.error()), arguments));
   }
   return scenario;
 }
@@ -122,7 +130,7 @@ Result<scenario::Answer> answer_from(const Arguments& arguments, const Session& 
   if (!scenario) return fail(scenario.error());
   auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
   if (!answer) {
-    return fail(scenario::at_overrides(std::move(answer.error()), overrides(arguments)));
+    return fail(located(std::move(answer.error()), arguments));
   }
   return answer;
 }

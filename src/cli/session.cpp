@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "fault_place.hpp"
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/report/markdown.hpp"
 
@@ -82,7 +83,7 @@ int emit(const Arguments& arguments, Session& session, const std::vector<Renderi
 
 int refuse(Session& session, const Diagnostics& diagnostics) {
   session.err << render(diagnostics) << std::flush;
-  return exit_code(diagnostics);
+  return exit_code_of(diagnostics);
 }
 
 int refuse(Session& session, Diagnostic diagnostic) {

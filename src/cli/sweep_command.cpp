@@ -8,6 +8,7 @@
 #include "flowplan/planner/sweep.hpp"
 #include "flowplan/report/sweep.hpp"
 #include "input.hpp"
+#include "progress.hpp"
 #include "sweep_rows.hpp"
 
 namespace flowplan::cli {
@@ -89,8 +90,16 @@ int sweep(const Arguments& arguments, Session& session) {
   options.done = rows->done();
   options.threads = threads->value_or(0);
   options.program_version = FLOWPLAN_VERSION;
-  const auto swept = planner::sweep(*catalog, *document, *schema, head.grid, options,
-                                    [&](const planner::SweepRow& row) { rows->write(row); });
+  const auto swept = [&] {
+    const Progress progress(session, "sweep", "points", !rows->on_terminal());
+    const std::uint64_t size = shard->size(head.grid.points());
+    progress.set(options.done, size);
+    return planner::sweep(*catalog, *document, *schema, head.grid, options,
+                          [&](const planner::SweepRow& row) {
+                            rows->write(row);
+                            progress.set(rows->summary().rows(), size);
+                          });
+  }();
   if (!swept) return refuse(session, swept.error());
   return rows->finish(code_of(rows->summary()));
 }
@@ -98,12 +107,10 @@ int sweep(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command sweep_command() {
-  Option format = format_option();
-  format.about = "How standard output shows the result: text (default), markdown, jsonl, csv.";
-  Option output = output_option();
+  const Option format = format_option({"text", "markdown", "jsonl", "csv"});
+  Option output = output_option({"text", "markdown", "jsonl", "csv"});
   output.about =
-      "Also write FORMAT=FILE; rows of jsonl and csv stand there as soon as they are known. "
-      "Repeatable.";
+      "Also write FORMAT=FILE; rows of jsonl and csv stand there as soon as they are known.";
   return {"sweep",
           "Run a scenario at every point of a grid.",
           "The grid is the scenario's `sweep` section and every --vary. Rows are in the order of "
@@ -114,8 +121,7 @@ Command sweep_command() {
           {{"vary",
             0,
             "PATH=VALUES",
-            "Values of one key: cluster.count=16,32, 16:64:16 (step) or 8:64:x2 (factor). "
-            "Repeatable.",
+            "Values of one key: cluster.count=16,32, 16:64:16 (step) or 8:64:x2 (factor).",
             true,
             {}},
            {"shard",

@@ -1,5 +1,6 @@
 #include "sweep_rows.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -131,6 +132,13 @@ void RowOutputs::begin_csv(const planner::SweepRow& row) {
       put(output, report::sweep_csv_row(earlier, head_->grid, columns_));
   }
   waiting_.clear();
+}
+
+bool RowOutputs::on_terminal() const {
+  return session_->environment.out_terminal &&
+         std::any_of(outputs_.begin(), outputs_.end(), [](const Output& one) {
+           return one.path.empty() && (one.format == Format::jsonl || one.format == Format::csv);
+         });
 }
 
 void RowOutputs::write(const planner::SweepRow& row) {

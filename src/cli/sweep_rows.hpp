@@ -27,6 +27,8 @@ class RowOutputs {
                                                planner::Shard shard);
 
   [[nodiscard]] std::uint64_t done() const { return done_; }  ///< rows that --resume found
+  /// Whether rows are shown on a terminal, which shows by itself how far they are.
+  [[nodiscard]] bool on_terminal() const;
   [[nodiscard]] const report::SweepSummary& summary() const { return summary_; }
 
   void write(const planner::SweepRow& row);

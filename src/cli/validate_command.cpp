@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "fault_place.hpp"
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/planner/check.hpp"
 #include "flowplan/report/validation.hpp"
@@ -25,7 +26,7 @@ int validate(const Arguments& arguments, Session& session) {
     if (report) {
       reports.push_back(std::move(*report));
     } else {
-      code = planner::gravest(code, refuse(session, report.error()));
+      code = planner::gravest(code, refuse(session, placed_in(report.error(), path)));
     }
   }
   if (reports.empty()) return code;

@@ -13,6 +13,7 @@
 #include "flowplan/collective/schedule.hpp"
 #include "flowplan/collective/stack.hpp"
 #include "flowplan/collective/tuner.hpp"
+#include "flowplan/topology/tier_name.hpp"
 
 namespace flowplan::collective {
 namespace {
@@ -75,7 +76,8 @@ std::vector<FlowLister> listers(const Stack& stack, const topology::Cluster& clu
 }
 
 std::string link_label(const topology::Cluster& cluster, const TierLoad& load) {
-  return fmt::format("{} {}", topology::name(load.tier), cluster.link_name(load.link));
+  return fmt::format("{} {}", topology::tier_name(load.tier, *cluster.spec().instance),
+                     cluster.link_name(load.link));
 }
 
 /// The binding term and the next one: latency (launch and steps), or a tier's tightest link.

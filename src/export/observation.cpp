@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "flowplan/topology/tier_name.hpp"
+
 namespace flowplan::exporting {
 
 namespace {
@@ -81,11 +83,12 @@ class ObservationBuilder {
     for (const training::TierUse& use : answer_.iteration.tiers)
       predict("flowplan_link_utilisation_ratio",
               "Share of a tier's capacity that the job uses, mean over its links and a step.",
-              use.utilisation, std::string(topology::name(use.tier)));
+              use.utilisation, std::string(topology::tier_name(use.tier, answer_.nic_kind)));
     const auto efa =
         std::find_if(answer_.iteration.tiers.begin(), answer_.iteration.tiers.end(),
                      [](const training::TierUse& use) { return use.tier == topology::Tier::efa; });
     if (efa == answer_.iteration.tiers.end() || efa->utilisation <= 0) return;
+    if (answer_.nic_kind != "efa") return;  // the exporters' counters are of EFA
     const double capacity = plan_.node_type->efa_per_gpu().value() * plan_.gpus_per_node();
     // The mean is over all links: those of idle nodes count there and carry nothing.
     const double share =

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/export/topology_drawing.hpp"
+#include "flowplan/topology/tier_name.hpp"
 
 namespace flowplan::exporting {
 namespace {
@@ -51,8 +52,10 @@ Result<std::string> topology_graphml(const topology::Cluster& cluster) {
   properties.property("kind",
                       of_vertex([&](auto id) { return std::string(name(cluster.kind(id))); }));
   properties.property("name", of_link([&](auto id) { return cluster.link_name(id); }));
-  properties.property("tier",
-                      of_link([&](auto id) { return std::string(name(cluster.tier(id))); }));
+  properties.property(
+      "tier", of_link([&](auto id) {
+        return std::string(topology::tier_name(cluster.tier(id), *cluster.spec().instance));
+      }));
   properties.property("capacity_bytes_per_s",
                       of_link([&](auto id) { return cluster.capacity(id); }));
   properties.property("latency_s", of_link([&](auto id) { return cluster.latency(id).value(); }));

@@ -96,6 +96,9 @@ class Recipe {
     if (out.empty()) complain(key, *text, "numbers with x between, as in 4x4x2");
   }
 
+  /// Whether a value that was taken is not what it should be.
+  [[nodiscard]] bool misread() const { return !faults_.empty(); }
+
   /// Whatever was not taken is a fault.
   Result<Topology> finish(Topology topology) {
     for (const auto& [key, value] : values_) {
@@ -140,6 +143,7 @@ Result<Topology> fat_tree(Recipe recipe) {
   recipe.take("levels", levels);
   recipe.take("down", tree.down);
   recipe.take("up", tree.up);
+  if (recipe.misread()) return recipe.finish(std::move(tree));
   if (tree.down.empty() && tree.up.empty()) {
     if (hosts < 2 || hosts > most_hosts || levels < 1 || levels > hosts) {
       return fail(bad_generator(fmt::format("a fat tree of {} hosts, {} levels", hosts, levels),

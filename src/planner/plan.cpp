@@ -1,6 +1,7 @@
 #include "flowplan/planner/plan.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <utility>
 
@@ -30,8 +31,9 @@ constexpr double pessimistic_oversubscription = 2.0;
 /// One plan in the making.
 class Planner {
  public:
-  Planner(const catalog::Catalog& catalog, const scenario::Scenario& scenario)
-      : catalog_(catalog), scenario_(scenario), base_(base_job(scenario)) {}
+  Planner(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
+          const SearchProgress& progress)
+      : catalog_(catalog), scenario_(scenario), progress_(progress), base_(base_job(scenario)) {}
 
   Result<Plan> plan() {
     auto choices = cluster_choices(catalog_, scenario_);
@@ -44,6 +46,7 @@ class Planner {
 
     plan_.clusters.resize(choices->size());
     std::vector<Diagnostics> failed(choices->size());
+    std::atomic<std::size_t> done{0};
     each_cluster(*choices, [&](std::size_t i) {
       auto searched = search((*choices)[i], i, per_cluster_);
       if (searched) {
@@ -51,6 +54,7 @@ class Planner {
       } else {
         failed[i] = std::move(searched.error());
       }
+      if (progress_) progress_(++done, choices->size());
     });
     for (Diagnostics& faults : failed) {
       if (!faults.empty()) return fail(place(std::move(faults), "/search"));
@@ -289,6 +293,7 @@ class Planner {
 
   const catalog::Catalog& catalog_;
   const scenario::Scenario& scenario_;
+  const SearchProgress& progress_;
   BaseJob base_;
   Plan plan_;
   int per_cluster_ = 1;
@@ -296,9 +301,9 @@ class Planner {
 
 }  // namespace
 
-Result<Plan> plan(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
-                  int threads) {
-  Planner planner(catalog, scenario);
+Result<Plan> plan(const catalog::Catalog& catalog, const scenario::Scenario& scenario, int threads,
+                  const SearchProgress& progress) {
+  Planner planner(catalog, scenario, progress);
   const int all = tbb::info::default_concurrency();
   tbb::task_arena arena(threads > 0 ? std::min(threads, all) : all);
   return arena.execute([&] { return planner.plan(); });

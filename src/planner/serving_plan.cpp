@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -68,7 +69,7 @@ class ServingPlanner {
   ServingPlanner(const catalog::Catalog& catalog, const scenario::Scenario& scenario)
       : catalog_(catalog), scenario_(scenario), section_(*scenario.serving) {}
 
-  Result<ServingPlan> plan(int threads) {
+  Result<ServingPlan> plan(int threads, const SearchProgress& progress) {
     if (auto faults = what_is_missing(); !faults.empty()) return fail(std::move(faults));
     auto choices = cluster_choices(catalog_, scenario_);
     if (!choices) return fail(std::move(choices.error()));
@@ -81,10 +82,13 @@ class ServingPlanner {
     load_.arrivals.rate = {{0.0, 1.0}};
     longest_ = longest_of(load_);
     std::vector<ServingCandidate> candidates = open_candidates(*choices);
+    std::atomic<std::size_t> done{0};
     tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
     arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, candidates.size(),
-                        [&](std::size_t i) { judge_candidate(candidates[i]); });
+      tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t i) {
+        judge_candidate(candidates[i]);
+        if (progress) progress(++done, candidates.size());
+      });
     });
     rank(std::move(candidates));
     return std::move(plan_);
@@ -246,8 +250,9 @@ class ServingPlanner {
 }  // namespace
 
 Result<ServingPlan> plan_serving(const catalog::Catalog& catalog,
-                                 const scenario::Scenario& scenario, int threads) {
-  return ServingPlanner(catalog, scenario).plan(threads);
+                                 const scenario::Scenario& scenario, int threads,
+                                 const SearchProgress& progress) {
+  return ServingPlanner(catalog, scenario).plan(threads, progress);
 }
 
 }  // namespace flowplan::planner

@@ -64,6 +64,7 @@ std::string checks_junit(const std::vector<CheckReport>& reports) {
   declaration.append_attribute("encoding") = "UTF-8";
   pugi::xml_node root = document.append_child("testsuites");
   root.append_attribute("name") = "flowplan check";
+  std::size_t all_tests = 0, all_failures = 0, all_errors = 0;
   for (const CheckReport& report : reports) {
     pugi::xml_node suite = root.append_child("testsuite");
     suite.append_attribute("name") = report.file.c_str();
@@ -87,7 +88,13 @@ std::string checks_junit(const std::vector<CheckReport>& reports) {
     suite.append_attribute("tests") = tests;
     suite.append_attribute("failures") = failures;
     suite.append_attribute("errors") = errors;
+    all_tests += tests;
+    all_failures += failures;
+    all_errors += errors;
   }
+  root.append_attribute("tests") = all_tests;
+  root.append_attribute("failures") = all_failures;
+  root.append_attribute("errors") = all_errors;
   std::ostringstream text;
   document.save(text, "  ");
   return text.str();

@@ -18,13 +18,8 @@ using collective::Operation;
 
 constexpr double element_bytes = 4;  // nccl-tests' default type, float
 
-/// Elements as nccl-tests prints them: of one rank's part where the operation scatters or gathers.
 std::int64_t elements(const CollectiveSweep& sweep, Bytes size) {
-  const bool parts = sweep.operation == Operation::all_gather ||
-                     sweep.operation == Operation::reduce_scatter ||
-                     sweep.operation == Operation::all_to_all;
-  return static_cast<std::int64_t>(
-      std::floor(size.value() / element_bytes / (parts ? sweep.ranks : 1)));
+  return collective_elements(sweep.operation, sweep.ranks, size);
 }
 
 std::string_view reduction(Operation operation) {
@@ -118,6 +113,12 @@ std::vector<std::string> notes(const CollectiveSweep& sweep) {
 }
 
 }  // namespace
+
+std::int64_t collective_elements(collective::Operation operation, int ranks, Bytes size) {
+  const bool parts = operation == Operation::all_gather || operation == Operation::reduce_scatter ||
+                     operation == Operation::all_to_all;
+  return static_cast<std::int64_t>(std::floor(size.value() / element_bytes / (parts ? ranks : 1)));
+}
 
 std::string collective_text(const CollectiveSweep& sweep) {
   std::string text = fmt::format("# {}\n#\n", title(sweep));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
 #include "flowplan/estimate/breakdown.hpp"
@@ -13,7 +15,8 @@ using Json = nlohmann::ordered_json;
 inline constexpr int result_format_version = 1;
 
 /// A cluster's network as it stands in several results.
-[[nodiscard]] nlohmann::ordered_json network_json(const topology::Summary& summary);
+[[nodiscard]] nlohmann::ordered_json network_json(const topology::Summary& summary,
+                                                  std::string_view nic_kind);
 /// A breakdown tree as it stands in several results.
 [[nodiscard]] Json breakdown_json(const Breakdown& node);
 

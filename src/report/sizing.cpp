@@ -7,6 +7,7 @@
 
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "operations.hpp"
 #include "serving.hpp"
 #include "storage.hpp"
@@ -225,8 +226,8 @@ Section tiers(const Answer& answer) {
                   Table{{{"tier", false}, {"utilisation"}, {"", false}}, {}},
                   {}};
   for (const training::TierUse& use : answer.iteration.tiers) {
-    section.table->rows.push_back({std::string(topology::name(use.tier)), percent(use.utilisation),
-                                   Cell::bar(use.utilisation)});
+    section.table->rows.push_back({std::string(topology::tier_name(use.tier, answer.nic_kind)),
+                                   percent(use.utilisation), Cell::bar(use.utilisation)});
   }
   return section;
 }
@@ -250,22 +251,27 @@ Section fabric(const Answer& answer) {
   return section;
 }
 
+/// What a run costs where it ends; else (serving, no token budget) what an hour costs.
 Section prices(const Answer& answer) {
-  Section section{"Time and money, list prices, 100 % goodput",
+  const bool ends = std::any_of(answer.costs.begin(), answer.costs.end(),
+                                [](const auto& cost) { return cost.total.has_value(); });
+  Section section{ends ? "Time and money, list prices, 100 % goodput" : "Money, list prices",
                   {},
                   Table{{{"purchase", false},
                          {"USD/h"},
-                         {"USD for the budget"},
                          {"region", false},
                          {"price of", false},
                          {"can be bought so", false}},
                         {}},
                   {}};
+  auto& columns = section.table->columns;
+  if (ends) columns.insert(columns.begin() + 2, {"USD for the budget"});
   for (const operations::PurchaseCost& cost : answer.costs) {
-    section.table->rows.push_back({spoken(cost.purchase), significant(cost.per_hour.value()),
-                                   cost.total ? significant(cost.total->value()) : "-", cost.region,
-                                   cost.as_of,
-                                   cost.limits.empty() ? "yes, as far as is known" : "NO"});
+    std::vector<Cell> row{spoken(cost.purchase), significant(cost.per_hour.value()), cost.region,
+                          cost.as_of, cost.limits.empty() ? "yes, as far as is known" : "NO"};
+    if (ends)
+      row.insert(row.begin() + 2, Cell(cost.total ? significant(cost.total->value()) : "-"));
+    section.table->rows.push_back(std::move(row));
     for (const std::string& limit : cost.limits)
       section.remarks.push_back(spoken(cost.purchase) + ": " + limit);
   }
@@ -278,7 +284,7 @@ Section prices(const Answer& answer) {
   return section;
 }
 
-Section network(const topology::Summary& summary) {
+Section network(const topology::Summary& summary, std::string_view nic_kind) {
   Section section{"Network",
                   {},
                   Table{{{"tier", false},
@@ -289,7 +295,7 @@ Section network(const topology::Summary& summary) {
                         {}},
                   {}};
   for (const topology::TierSummary& tier : summary.tiers) {
-    section.table->rows.push_back({std::string(topology::name(tier.tier)),
+    section.table->rows.push_back({std::string(topology::tier_name(tier.tier, nic_kind)),
                                    grouped(static_cast<std::int64_t>(tier.links)),
                                    bandwidth(tier.capacity), bandwidth(tier.bisection),
                                    fmt::format("{:g}:1", tier.oversubscription)});
@@ -359,7 +365,7 @@ Document sizing(const Answer& answer) {
         sections.push_back(std::move(section));
     }
   }
-  sections.push_back(network(answer.network));
+  sections.push_back(network(answer.network, answer.nic_kind));
   if (!answer.estimate.defaulted.empty()) sections.push_back(defaulted(answer));
   sections.push_back(provenance(answer));
   return document;

@@ -5,6 +5,7 @@
 
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/sizing.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "json_format.hpp"
 #include "operations.hpp"
 #include "serving.hpp"
@@ -38,7 +39,7 @@ Json cluster(const Answer& answer) {
             {"gpus", answer.gpus},
             {"gpus_used", answer.serving ? Json(answer.serving->gpus) : Json(answer.job.gpus)},
             {"region", answer.region}};
-  json["network"] = network_json(answer.network);
+  json["network"] = network_json(answer.network, answer.nic_kind);
   return json;
 }
 
@@ -82,7 +83,8 @@ Json speeds(const Answer& answer) {
   json["breakdown"] = breakdown_json(answer.estimate.time);
   Json tiers = Json::array();
   for (const training::TierUse& use : answer.iteration.tiers)
-    tiers.push_back({{"tier", topology::name(use.tier)}, {"utilisation", use.utilisation}});
+    tiers.push_back({{"tier", topology::tier_name(use.tier, answer.nic_kind)},
+                     {"utilisation", use.utilisation}});
   json["links"] = std::move(tiers);
   Json cases = Json::array();
   for (const scenario::FabricCase& one : answer.fabric_cases) {

@@ -11,14 +11,15 @@
 #include "flowplan/catalog/constants.hpp"
 #include "flowplan/report/format.hpp"
 #include "flowplan/topology/hostlist.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "json_format.hpp"
 
 namespace flowplan::report {
 
-nlohmann::ordered_json network_json(const topology::Summary& summary) {
+nlohmann::ordered_json network_json(const topology::Summary& summary, std::string_view nic_kind) {
   Json tiers = Json::array();
   for (const topology::TierSummary& tier : summary.tiers) {
-    tiers.push_back({{"tier", topology::name(tier.tier)},
+    tiers.push_back({{"tier", topology::tier_name(tier.tier, nic_kind)},
                      {"links", tier.links},
                      {"capacity_bytes_per_s", tier.capacity.value()},
                      {"bisection_bytes_per_s", tier.bisection.value()},
@@ -69,10 +70,10 @@ Section cluster_tiers(const TopologyView& view) {
   }
   for (std::size_t t = 0; t < view.summary.tiers.size(); ++t) {
     const topology::TierSummary& tier = view.summary.tiers[t];
-    std::vector<Cell> row{std::string(topology::name(tier.tier)), whole_number(tier.links),
-                          significant(tier.capacity.value() / 1e9),
-                          significant(tier.bisection.value() / 1e9),
-                          fmt::format("{:g}:1", tier.oversubscription)};
+    std::vector<Cell> row{
+        std::string(topology::tier_name(tier.tier, *view.cluster->spec().instance)),
+        whole_number(tier.links), significant(tier.capacity.value() / 1e9),
+        significant(tier.bisection.value() / 1e9), fmt::format("{:g}:1", tier.oversubscription)};
     for (const auto& [ratio, summary] : view.at)
       row.push_back(significant(summary.tiers[t].bisection.value() / 1e9));
     if (view.built) {
@@ -162,12 +163,13 @@ Document topology(const TopologyView& view) {
 
 std::string topology_json(const TopologyView& view) {
   Json json{{"format_version", result_format_version}, {"kind", "topology"}, {"name", view.title}};
-  json.update(network_json(view.summary));
+  const std::string_view nic_kind = topology::nic_kind(*view.cluster->spec().instance);
+  json.update(network_json(view.summary, nic_kind));
   Json at = Json::array();
   for (const auto& [ratio, summary] : view.at) {
     Json tiers = Json::object();
     for (const topology::TierSummary& tier : summary.tiers)
-      tiers[std::string(topology::name(tier.tier))] = tier.bisection.value();
+      tiers[std::string(topology::tier_name(tier.tier, nic_kind))] = tier.bisection.value();
     at.push_back({{"leaf_oversubscription", ratio}, {"bisection_bytes_per_s", std::move(tiers)}});
   }
   json["at_oversubscription"] = std::move(at);
@@ -183,7 +185,7 @@ std::string topology_json(const TopologyView& view) {
     json["imported_nodes"] = std::move(nodes);
   }
   if (!view.reroutes.empty()) json["degraded"] = view.reroutes;
-  if (view.built) json["tiers_as_built"] = network_json(*view.built)["tiers"];
+  if (view.built) json["tiers_as_built"] = network_json(*view.built, nic_kind)["tiers"];
   return json.dump(2) + "\n";
 }
 

@@ -62,6 +62,18 @@ Section errors(const Report& report) {
   return section;
 }
 
+Section sources(const Report& report) {
+  Section section{
+      "Sources", {}, Table{{{"rows"}, {"measured by", false}, {"date", false}}, {}}, {}};
+  for (const Report::Source& source : report.sources) {
+    std::string dates = source.first_date;
+    if (source.last_date != source.first_date) dates += " to " + source.last_date;
+    section.table->rows.push_back(
+        {fmt::format("{}", source.rows), source.name, dates.empty() ? "as its name says" : dates});
+  }
+  return section;
+}
+
 Section skipped(const Report& report) {
   Section section{"Skipped", {}, Table{{{"rows"}, {"reason", false}}, {}}, {}};
   for (const auto& [reason, count] : report.skipped)
@@ -123,6 +135,14 @@ nlohmann::ordered_json report_json(const Report& report, bool rows) {
             {"skipped", std::move(reasons)},
             {"overall", score_json(report.overall)},
             {"groups", std::move(groups)}};
+  if (!report.sources.empty()) {
+    json["sources"] = Json::array();
+    for (const Report::Source& source : report.sources)
+      json["sources"].push_back({{"source", source.name},
+                                 {"rows", source.rows},
+                                 {"first_date", source.first_date},
+                                 {"last_date", source.last_date}});
+  }
   if (!rows) return json;
   Json details = Json::array();
   for (const Row& row : report.details) {
@@ -145,6 +165,7 @@ Document validation(const std::vector<Report>& reports, bool rows) {
     document.sections.push_back(errors(report));
     if (!report.skipped.empty()) document.sections.push_back(skipped(report));
     if (report.predicted > 0) document.sections.push_back(details(report, rows));
+    if (!report.sources.empty()) document.sections.push_back(sources(report));
   }
   return document;
 }

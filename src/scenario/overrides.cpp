@@ -145,6 +145,21 @@ Result<JsonDocument> with_overrides(const JsonDocument& document, const JsonDocu
   return document.with(root);
 }
 
+std::vector<std::string> override_paths(const JsonDocument& schema) {
+  const Json& root = schema.root();
+  std::vector<std::string> paths;
+  list_paths(root, root, "", paths);
+  constexpr std::string_view workload = "_workload";
+  if (const auto definitions = root.find("definitions"); definitions != root.end())
+    for (const auto& [name, rules] : definitions->items())
+      if (name.ends_with(workload)) list_paths(rules, root, "workload", paths);
+  std::vector<std::string> once;
+  for (std::string& path : paths)
+    if (path != "$schema" && std::find(once.begin(), once.end(), path) == once.end())
+      once.push_back(std::move(path));
+  return once;
+}
+
 Diagnostics at_overrides(Diagnostics diagnostics, std::span<const std::string> overrides) {
   for (const std::string& text : overrides) {
     std::string pointer;

@@ -10,6 +10,7 @@
 
 #include "flowplan/operations/money.hpp"
 #include "flowplan/scenario/resolve.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "run_operations.hpp"
 #include "run_serving.hpp"
@@ -173,6 +174,7 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
   answer.about = scenario.about;
   answer.kind = "pretraining";
   answer.instance = instance.id;
+  answer.nic_kind = topology::nic_kind(instance);
   answer.gpu = instance.gpu;
   answer.count = scenario.cluster.count;
   answer.ec2_instances = instance.instances * answer.count;

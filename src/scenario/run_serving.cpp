@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/operations/money.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "serving_fleet.hpp"
 #include "serving_metrics.hpp"
@@ -318,6 +319,7 @@ Result<Answer> run_serving(const catalog::Catalog& catalog, const Scenario& scen
   answer.about = scenario.about;
   answer.kind = "serving";
   answer.instance = instance.id;
+  answer.nic_kind = topology::nic_kind(instance);
   answer.gpu = instance.gpu;
   answer.count = scenario.cluster.count;
   answer.ec2_instances = instance.instances * answer.count;

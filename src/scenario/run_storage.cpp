@@ -10,6 +10,7 @@
 #include "flowplan/model/memory.hpp"
 #include "flowplan/model/transformer.hpp"
 #include "flowplan/storage/path.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 
 namespace flowplan::scenario {
@@ -21,18 +22,20 @@ constexpr Seconds default_interval{30.0 * 60.0};
 /// More of the step than this and the run is bound by its storage.
 constexpr double io_bound_share = 0.1;
 
-/// Time of the leaves that wait for the network between nodes.
-Seconds network_time(const Breakdown& node) {
+/// Time of the leaves that wait for the network between nodes of that kind.
+Seconds network_time(const Breakdown& node, const catalog::Instance& instance) {
   if (node.children.empty()) {
     const std::string_view limit = node.limit;
-    const bool network = limit == topology::name(topology::Tier::efa) ||
-                         limit == topology::name(topology::Tier::leaf_spine) ||
-                         limit == topology::name(topology::Tier::spine_core);
+    const auto is = [&](topology::Tier tier) {
+      return limit == topology::tier_name(tier, instance);
+    };
+    const bool network =
+        is(topology::Tier::efa) || is(topology::Tier::leaf_spine) || is(topology::Tier::spine_core);
     return network ? node.leaf_time : Seconds(0.0);
   }
   Seconds sum{};
   for (const Breakdown& child : node.children)
-    sum += network_time(child);
+    sum += network_time(child, instance);
   return sum;
 }
 
@@ -206,7 +209,8 @@ class StorageRun {
     if (!out_.shares_devices || behind.value() <= 0.0) return;
     storage::StepTraffic traffic;
     traffic.step = out_.step_computing;
-    traffic.exposed = std::min(traffic.step, network_time(answer_.iteration.time));
+    traffic.exposed = std::min(
+        traffic.step, network_time(answer_.iteration.time, *resolved_.cluster.spec().instance));
     traffic.device = clients_.efa;
     for (const training::TierUse& tier : answer_.iteration.tiers) {
       if (tier.tier == topology::Tier::efa) traffic.utilisation = tier.utilisation;

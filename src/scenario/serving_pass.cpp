@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/inference/step_model.hpp"
+#include "flowplan/topology/tier_name.hpp"
 
 namespace flowplan::scenario {
 
@@ -86,9 +87,10 @@ Breakdown pass_breakdown(const catalog::Catalog& catalog, const ServingFleet& fl
     const inference::ExpertParts experts = step->experts(sequences * each * layout.attention_dp);
     tree.children.push_back(part("experts", "Routed experts", experts.experts, "HBM"));
     if (experts.exchange.value() > 0.0)
-      tree.children.push_back(
-          part("exchange", "Exchange with experts", experts.exchange,
-               layout.ranks() > fleet.setup.instance->nvlink_domain_gpus ? "efa" : "nvlink"));
+      tree.children.push_back(part("exchange", "Exchange with experts", experts.exchange,
+                                   layout.ranks() > fleet.setup.instance->nvlink_domain_gpus
+                                       ? std::string(topology::nic_kind(*fleet.setup.instance))
+                                       : "nvlink"));
     tree.children.push_back(
         part("lockstep", "Expert launches and lockstep", experts.waiting, "host launch"));
   }

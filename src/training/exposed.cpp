@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "flowplan/topology/tier_name.hpp"
+
 namespace flowplan::training {
 
 namespace {
@@ -167,7 +169,8 @@ Exposed ep_exposed(const Traffic& traffic) {
     // The library's time is of a dispatch and a combination.
     result.whole = traffic.communication.exchange(job, span, tokens) * (exchanges / 2.0);
     result.bytes = token * copies;
-    result.limit = domains > 1.0 ? "efa" : "nvlink";
+    result.limit = topology::tier_name(domains > 1.0 ? topology::Tier::efa : topology::Tier::nvlink,
+                                       *traffic.communication.cluster().spec().instance);
     result.time = result.whole * (job.routing.overlapped ? traffic.framework.ep_overlapped_exposed
                                                          : traffic.framework.ep_exposed);
     return result;

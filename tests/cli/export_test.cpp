@@ -39,7 +39,7 @@ TEST_CASE("hosts are named by a hostlist, and the scenario by options") {
                                 "p5.48xlarge", "--nodes", "2", "--hosts", "p5-[1-2]"});
   CHECK(ran.code == 0);
   CHECK(contains(ran.out, "SwitchName=leaf0 Nodes=p5-[1-2]\n"));
-  CHECK(flowplan_run({"export", "slurm", scenario, "--hosts", "p5-[1-2]"}).code == 3);
+  CHECK(flowplan_run({"export", "slurm", scenario, "--hosts", "p5-[1-2]"}).code == 2);
 }
 
 TEST_CASE("targets, ratios and times that are none are refused") {

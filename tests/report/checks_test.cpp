@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
+#include "../export/external_tool.hpp"
 #include "flowplan/report/text.hpp"
 
 namespace checks_test {
@@ -82,6 +83,28 @@ TEST_CASE("JUnit has a case a check, and counts that agree with its cases") {
         std::string::npos);
 }
 
+TEST_CASE("JUnit follows the schema of what CI servers read") {
+  if (!exporting::has_tool("xmllint")) {
+    WARN("skipped: xmllint is not installed (libxml2-utils)");
+    return;
+  }
+  const exporting::ToolFolder folder("flowplan-junit");
+  const auto checked = [&](const std::string& text) {
+    return exporting::run_tool("xmllint --noout --schema " FLOWPLAN_SOURCE_DIR
+                               "/tests/report/junit.xsd " +
+                               folder.write("checks.xml", text));
+  };
+  const std::string good = report::checks_junit(reports());
+  const auto ran = checked(good);
+  INFO(ran.output);
+  CHECK(ran.code == 0);
+  CHECK(checked(report::checks_junit({})).code == 0);
+  // The schema is one that something can break.
+  std::string bad = good;
+  bad.replace(bad.find("classname="), 10, "klassname=");
+  CHECK(checked(bad).code != 0);
+}
+
 TEST_CASE("JSON gives expected, actual and margin of every check") {
   const auto json = nlohmann::json::parse(report::checks_json(reports()));
   CHECK(json["failed"] == 1);
@@ -112,6 +135,15 @@ TEST_CASE("SARIF has only failures, each with its rule, file and line") {
     for (const auto& rule : run["tool"]["driver"]["rules"])
       known = known || rule["id"] == result["ruleId"];
     CHECK(known);
+    // What SARIF 2.1.0 requires of a result and of a place, and what code scanning needs beside it:
+    // a message with text, a level that it knows, a path relative to the repository.
+    CHECK_FALSE(result["message"]["text"].get<std::string>().empty());
+    CHECK((result["level"] == "error" || result["level"] == "warning"));
+    REQUIRE(result["locations"].size() == 1);
+    const std::string uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    CHECK_FALSE(uri.empty());
+    CHECK(uri.front() != '/');
+    CHECK(uri.find("..") == uri.npos);
     CHECK(result["locations"][0]["physicalLocation"]["region"]["startLine"] >= 1);
   }
 }

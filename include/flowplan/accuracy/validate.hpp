@@ -70,11 +70,18 @@ struct Report {
     std::vector<std::pair<std::string, std::string>> by;
     Score score;
   };
+  /// Who measured rows of the file, and when as far as the file says.
+  struct Source {
+    std::string name;
+    std::string first_date, last_date;  ///< of its rows, as written; empty without dates
+    std::size_t rows = 0;
+  };
   std::string file;
   std::size_t rows = 0, predicted = 0;
   std::vector<std::pair<std::string, std::size_t>> skipped;  ///< reason, count; most first
   Score overall;
-  std::vector<Group> groups;  ///< by source, by GPU, by origin, by the format's own group
+  std::vector<Source> sources;  ///< in the order of their names
+  std::vector<Group> groups;    ///< by source, by GPU, by origin, by the format's own group
   std::vector<Row> details;
 };
 

@@ -11,6 +11,7 @@
 #include "flowplan/estimate/provenance.hpp"
 #include "flowplan/operations/money.hpp"
 #include "flowplan/planner/layouts.hpp"
+#include "flowplan/planner/search_progress.hpp"
 #include "flowplan/scenario/scenario.hpp"
 #include "flowplan/training/iteration.hpp"
 
@@ -90,11 +91,11 @@ struct Plan {
 
 /// Searches instance types, counts and layouts for the scenario's `search`. What the scenario
 /// states is fixed. The ranking is exact for the space that docs/planning.md states. Uses `threads`
-/// threads (0: all); the answer does not depend on how many. Errors, with places: FP021 a budget, a
-/// deadline or an objective that needs `tokens`; FP032 no price or figure is known; FP060, FP070
-/// nothing to search; FP073 a model that cannot be trained here. That nothing fits or meets the
-/// limits is an answer.
+/// threads (0: all); the answer does not depend on how many. `progress` is told of every cluster.
+/// Errors, with places: FP021 a budget, a deadline or an objective that needs `tokens`; FP032 no
+/// price or figure is known; FP060, FP070 nothing to search; FP073 a model that cannot be trained
+/// here. That nothing fits or meets the limits is an answer.
 [[nodiscard]] Result<Plan> plan(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
-                                int threads = 0);
+                                int threads = 0, const SearchProgress& progress = {});
 
 }  // namespace flowplan::planner

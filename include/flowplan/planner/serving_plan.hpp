@@ -8,6 +8,7 @@
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/estimate/provenance.hpp"
+#include "flowplan/planner/search_progress.hpp"
 #include "flowplan/scenario/scenario.hpp"
 #include "flowplan/scenario/serving.hpp"
 
@@ -53,6 +54,7 @@ struct ServingPlan {
 /// to the highest rate that keeps the limits; the fleet is as many as the rate needs. Errors: FP021
 /// without a rate or limits; FP024 for what cannot be meant.
 [[nodiscard]] Result<ServingPlan> plan_serving(const catalog::Catalog& catalog,
-                                               const scenario::Scenario& scenario, int threads);
+                                               const scenario::Scenario& scenario, int threads,
+                                               const SearchProgress& progress = {});
 
 }  // namespace flowplan::planner

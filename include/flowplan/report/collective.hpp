@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ struct CollectiveSweep {
   std::vector<std::string> conditions;  ///< what differs from the cluster as built
   std::vector<CollectiveLine> lines;
 };
+
+/// Elements (floats) of `size` as nccl-tests counts them: of one rank's part where the operation
+/// scatters or gathers. 0 where it holds none.
+[[nodiscard]] std::int64_t collective_elements(collective::Operation operation, int ranks,
+                                               Bytes size);
 
 /// nccl-tests' columns and what decided them: algorithm, protocol, limit. Lines of nccl-tests' own
 /// layout, so that what reads its logs reads this.

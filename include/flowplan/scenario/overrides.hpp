@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "flowplan/base/json_document.hpp"
 #include "flowplan/base/result.hpp"
@@ -15,6 +16,10 @@ namespace flowplan::scenario {
 [[nodiscard]] Result<JsonDocument> with_overrides(const JsonDocument& document,
                                                   const JsonDocument& schema,
                                                   std::span<const std::string> overrides);
+
+/// Every path that an override may name, for all kinds of workload, each once, in `schema`'s order.
+/// Entries of lists have paths too, by their index, which are not listed.
+[[nodiscard]] std::vector<std::string> override_paths(const JsonDocument& schema);
 
 /// Diagnostics about a value that an override gave stand at the override, not at the line of the
 /// file that it replaced.

@@ -40,6 +40,7 @@ struct Answer {
 
   std::string instance;   ///< catalog id
   std::string gpu;        ///< catalog id
+  std::string nic_kind;   ///< what its NICs are: "efa", "infiniband"
   int count = 0;          ///< units of `instance`
   int ec2_instances = 0;  ///< instances that make them up
   std::uint32_t gpus = 0;
