@@ -33,7 +33,7 @@ constexpr Variable variable_table[] = {
 constexpr std::string_view note_on_exit_codes =
     "Over several files the gravest counts: 5, 3, 4, 2, 1, 0. A workload that a check expects not "
     "to fit exits with 0. What is wrong with a value is 2 when it was typed (an option, --set, "
-    "--vary) and 3 when it stands in a file, also when only together with what was typed.";
+    "--vary) and 3 when it stands in a file.";
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines{""};

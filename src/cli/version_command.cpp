@@ -23,7 +23,9 @@ int version(const Arguments&, Session& session) {
 }  // namespace
 
 Command version_command() {
-  return {"version", "Print the version and the optional parts that are built in.", "", {}, {}, {},
+  return {"version", "Print the version and the optional parts that are built in.",
+          "",        {},
+          {},        {{"version", "What this build has"}},
           version};
 }
 
