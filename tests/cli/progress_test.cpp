@@ -16,14 +16,14 @@ using flowplan::cli::Environment;
 using flowplan::cli::Progress;
 using flowplan::cli::Session;
 
-/// What something that takes 30 ms shows.
+/// What something that takes 100 ms shows.
 std::string shown(const Environment& environment, bool wanted = true) {
   std::ostringstream out, err;
   const Session session{out, err, environment};
   {
     const Progress progress(session, "sweep", "points", wanted);
     progress.set(3, 12);
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   CHECK(out.str().empty());
   return err.str();
@@ -34,7 +34,7 @@ std::string shown(const Environment& environment, bool wanted = true) {
 TEST_CASE("progress is one line that is gone at the end") {
   Environment environment;
   environment.err_terminal = true;
-  environment.progress_after_s = 0.0;
+  environment.progress_after_s = 0.03;
   const std::string text = shown(environment);
   const std::string line = "sweep: 0 s, 3 of 12 points";
   CHECK(contains(text, "\r" + line));
@@ -66,7 +66,7 @@ TEST_CASE("sweep and plan show it") {
   };
   CHECK(contains(err_of({"sweep", "scenarios/pretrain-llama3-70b-p5.json", "--vary",
                          "cluster.count=64:512:x2"}),
-                 "\rsweep: 0 s, 0 of 4 points"));
+                 "\rsweep: 0 s"));
   CHECK(contains(
       err_of({"plan", "--model", "llama3-8b", "--instance", "p5.48xlarge", "--nodes", "1"}),
       "\rplan: 0 s"));
