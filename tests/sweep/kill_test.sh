@@ -29,12 +29,17 @@ cat >scenario.json <<EOF
 EOF
 [[ ${4-} != large ]] || sed -i 's/\[1, 2, 4, 8, 3, 6\]/[1, 2, 4, 8, 3]/' scenario.json
 
+# Of a shard all points may be invalid or too large (3, 4): their rows say so.
+sweep() {
+  "$program" sweep "$@" || (($? == 3 || $? == 4))
+}
+
 rows() { # FILE: how many whole lines it has
   if [[ -e $1 ]]; then wc -l <"$1"; else echo 0; fi
 }
 
 started=${EPOCHREALTIME/[.,]/}
-"$program" sweep scenario.json -o jsonl=whole.jsonl >summary.txt
+sweep scenario.json -o jsonl=whole.jsonl >summary.txt
 whole_ms=$(((${EPOCHREALTIME/[.,]/} - started) / 1000))
 all=$(rows whole.jsonl)
 
@@ -51,7 +56,7 @@ killed_at() {
 
 kills=0
 for part in 1 2 3; do killed_at $((all * part / 4)) killed.jsonl; done
-"$program" sweep scenario.json -o jsonl=killed.jsonl --resume >summary-killed.txt
+sweep scenario.json -o jsonl=killed.jsonl --resume >summary-killed.txt
 cmp whole.jsonl killed.jsonl
 cmp summary.txt summary-killed.txt
 ((kills > 0)) || { echo "no sweep was slow enough to be killed"; exit 1; }
@@ -61,10 +66,10 @@ for shards in 1 2 7; do
   for ((shard = 0; shard < shards; ++shard)); do
     file=part-$shards-$shard.jsonl
     ((shard != shards / 2)) || killed_at $((all / shards / 2)) "$file" --shard "$shard/$shards"
-    "$program" sweep scenario.json -o "jsonl=$file" --resume --shard "$shard/$shards" >/dev/null
+    sweep scenario.json -o "jsonl=$file" --resume --shard "$shard/$shards" >/dev/null
     files+=("$file")
   done
-  "$program" sweep --merge "${files[@]}" -o jsonl=merged.jsonl >/dev/null
+  sweep --merge "${files[@]}" -o jsonl=merged.jsonl >/dev/null
   cmp whole.jsonl merged.jsonl
 done
 echo "$((all - 1)) points in $whole_ms ms; killed $kills times; alone, resumed and of 1, 2, 7 shards the same bytes"
