@@ -172,7 +172,7 @@ TEST_CASE("fish completes the same") {
   std::string driver = "source " + shell.script() + "\n";
   for (const Case& one : cases())
     driver += "complete -C 'flowplan " + joined(one.words) + (one.words.empty() ? "" : " ") +
-              one.begun + "'\necho --\n";
+              one.begun + "'\nprintf '\\055\\055\\n'\n";
   check_answers(shell.print("fish", driver));
 }
 

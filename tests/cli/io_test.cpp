@@ -142,20 +142,20 @@ TEST_CASE("io: bad input") {
     more.insert(more.end(), {"--bytes", "1TB"});
     return on("read", "p5.48xlarge", "2", more);
   };
-  refused(read({"--storage", "fsx-1000", "--capacity", "5000GiB", "--efa"}), 3,
-          "4800 GiB and 9600 GiB", 3);
-  refused(read({"--storage", "fsx-scratch2", "--capacity", "4800GiB", "--efa"}), 3, "has no EFA");
-  refused(read({"--storage", "fsx-1000"}), 3, "needs a capacity");
-  refused(read({"--storage", "fsx"}), 3, "FP031");
-  refused(read({"--storage", "fsx-persistent2-2000"}), 3, "FP030");
+  refused(read({"--storage", "fsx-1000", "--capacity", "5000GiB", "--efa"}), 2,
+          "4800 GiB and 9600 GiB");
+  refused(read({"--storage", "fsx-scratch2", "--capacity", "4800GiB", "--efa"}), 2, "has no EFA");
+  refused(read({"--storage", "fsx-1000"}), 2, "needs a capacity");
+  refused(read({"--storage", "fsx"}), 2, "FP031");
+  refused(read({"--storage", "fsx-persistent2-2000"}), 2, "FP030");
   refused(read({}), 2, "a storage service is needed");
   refused(read({"--storage", "s3", "--efa", "--gds"}), 2, "only one of");
   refused(on("read", "p5.48xlarge", "2", {"--storage", "s3"}), 2, "--bytes");
   refused(on("reed", "p5.48xlarge", "2", {"--storage", "s3"}), 2, "did you mean `read`?");
   refused(on("checkpoint", "p5.48xlarge", "2", {"--storage", "s3"}), 2, "--model");
-  refused(on("dataset", "p5.48xlarge", "2", {"--storage", "s3", "--demand", "unet"}), 3, "unet3d");
-  refused(read({"--storage", "s3", "--loader", "mount"}), 3, "mountpoint");
-  refused(on("import", "p5.48xlarge", "2", {"--storage", "s3", "--bytes", "1TB"}), 3,
+  refused(on("dataset", "p5.48xlarge", "2", {"--storage", "s3", "--demand", "unet"}), 2, "unet3d");
+  refused(read({"--storage", "s3", "--loader", "mount"}), 2, "mountpoint");
+  refused(on("import", "p5.48xlarge", "2", {"--storage", "s3", "--bytes", "1TB"}), 2,
           "no link to an object store");
 }
 

@@ -240,7 +240,7 @@ TEST_CASE("arrays of a generated case are exactly as large as needed") {
 TEST_CASE("recipes that do not work say why") {
   CHECK(fault(parse_topology("fat-treee:64")) == "there is no topology `fat-treee`");
   CHECK(fault(parse_topology("fat-tree")) == "a fat tree of 0 hosts, 3 levels");
-  CHECK(fault(parse_topology("fat-tree:x")) == "a fat tree of 0 hosts, 3 levels");
+  CHECK(fault(parse_topology("fat-tree:x")) == "fat-tree:x: not understood");
   CHECK(fault(parse_topology("fat-tree:down=4xx4,up=1x4")) == "down=4xx4: not understood");
   CHECK(fault(parse_topology("fat-tree:64,levles=2")) == "fat-tree has no `levles`");
   CHECK(fault(parse_topology("clos:leaves=2,leaves=3")) == "`leaves` comes twice");

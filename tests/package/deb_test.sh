@@ -43,7 +43,7 @@ for path in bin/flowplan share/flowplan/catalogs/gpus.json \
   [[ -s root/usr/$path ]] || fail "the package does not hold /usr/$path"
 done
 [[ ! -e root/usr/include ]] || fail "the program's package holds headers"
-dpkg-deb -c "$library" | grep -q ' ./usr/include/flowplan/base/quantity.hpp$' || fail "no headers"
+dpkg-deb -c "$library" | grep ' ./usr/include/flowplan/base/quantity.hpp$' >/dev/null || fail "no headers"
 
 # From somewhere else, with nothing but what the package holds.
 cd elsewhere
