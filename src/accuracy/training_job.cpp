@@ -26,7 +26,6 @@ bool is_stated(const std::string& cell) {
 /// What no job of this release has, whatever else the row says; empty when there is nothing.
 std::string not_modelled(const Cells& row) {
   const std::string& metric = row["metric"];
-  if (mentions(metric, "rl_")) return "post-training step, not a training step";
   if (metric == "time_to_train") return "time to train includes evaluation and start-up";
   if (metric == "gpu_hours_total" || metric == "mfu") return "metric " + metric;
   if (mentions(row["source"], "MegaScale")) {

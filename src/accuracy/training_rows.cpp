@@ -10,6 +10,8 @@
 
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/training/iteration.hpp"
+#include "rl_job.hpp"
+#include "rl_rows.hpp"
 #include "training_job.hpp"
 
 namespace flowplan::accuracy {
@@ -24,16 +26,16 @@ class Clusters {
   explicit Clusters(const catalog::Catalog& catalog) : catalog_(catalog) {}
 
   /// A cluster of the instance that holds the job's GPUs, and the placement on it.
-  Result<const topology::Cluster*> holding(const TrainingJob& row,
+  Result<const topology::Cluster*> holding(const std::string& id, std::uint32_t ranks,
                                            topology::PlacementSpec& placement) {
-    const auto instance = catalog_.instance(row.instance);
+    const auto instance = catalog_.instance(id);
     if (!instance) return fail(instance.error());
-    const auto gpus = static_cast<int>(row.job.gpus);
+    const auto gpus = static_cast<int>(ranks);
     const int in_one = (*instance)->gpus;
     const int used = gpus_used_of(in_one, gpus);
     const int count = (gpus + used - 1) / used;
     placement.gpus_per_domain = used < in_one && count > 1 ? static_cast<std::uint32_t>(used) : 0;
-    auto& known = clusters_[{row.instance, count}];
+    auto& known = clusters_[{id, count}];
     if (known == nullptr) {
       topology::ClusterSpec spec;
       spec.instance = *instance;
@@ -80,7 +82,7 @@ std::string reason_of(const Diagnostics& diagnostics) {
 /// The least recomputation that fits, where a row leaves it open.
 void choose_recompute(const catalog::Catalog& catalog, Clusters& clusters, TrainingJob& row) {
   if (!row.recompute_is_open) return;
-  const auto cluster = clusters.holding(row, row.job.placement);
+  const auto cluster = clusters.holding(row.instance, row.job.gpus, row.job.placement);
   if (!cluster) return;
   for (const auto level : {training::Recompute::none, training::Recompute::full}) {
     row.job.recompute = level;
@@ -92,7 +94,7 @@ void choose_recompute(const catalog::Catalog& catalog, Clusters& clusters, Train
 
 void predict(const catalog::Catalog& catalog, Clusters& clusters, TrainingJob job,
              const std::string& unit, Row& row) {
-  const auto cluster = clusters.holding(job, job.job.placement);
+  const auto cluster = clusters.holding(job.instance, job.job.gpus, job.job.placement);
   if (!cluster) {
     row.skipped = reason_of(cluster.error());
     return;
@@ -117,6 +119,16 @@ std::vector<Row> training_rows(const catalog::Catalog& catalog, const CsvTable& 
     Row row;
     row.id = table.text(i, "id");
     row.metric = table.text(i, "metric");
+    if (is_rl_row(table, i)) {
+      predict_rl(
+          catalog, table, i,
+          [&](const std::string& instance, std::uint32_t gpus, topology::PlacementSpec& placement) {
+            return clusters.holding(instance, gpus, placement);
+          },
+          row);
+      rows.push_back(std::move(row));
+      continue;
+    }
     const auto measured = table.number(i, "value");
     ReadJob read = read_training_job(catalog, table, i);
     TrainingJob& job = read.job;

@@ -21,7 +21,7 @@ int init(const Arguments& arguments, Session& session) {
   const auto text = read_text(starter.string(), largest_starter);
   if (!text)
     return refuse(session, error(Code::usage, fmt::format("there is no starter for `{}`", kind),
-                                 "one of pretraining, serving"));
+                                 "one of pretraining, serving, posttraining"));
   if (arguments.positionals.size() < 2) {
     session.out << *text << std::flush;
     return 0;
@@ -43,7 +43,18 @@ Command init_command() {
   return {"init",
           "Write a commented scenario to start from.",
           "Without FILE it is printed. A file that exists is left alone.",
-          {{"KIND", "pretraining (default) or serving.", 0, 1, {"pretraining", "serving"}},
+  return {"init",
+          "Write a commented scenario to start from.",
+          "Without FILE it is printed. A file that exists is left alone.",
+          {{"KIND",
+            "pretraining (default), serving or posttraining.",
+            0,
+            1,
+            {"pretraining", "serving", "posttraining"}},
+           {"FILE", "Where it is written.", 0, 1}},
+          {catalog_option()},
+          {{"init serving fleet.json", "A serving fleet to change to yours"}},
+          init};
            {"FILE", "Where it is written.", 0, 1}},
           {catalog_option()},
           {{"init serving fleet.json", "A serving fleet to change to yours"}},

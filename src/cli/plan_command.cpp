@@ -9,8 +9,10 @@
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/planner/compute_optimal.hpp"
 #include "flowplan/planner/plan.hpp"
+#include "flowplan/planner/posttraining_plan.hpp"
 #include "flowplan/planner/serving_plan.hpp"
 #include "flowplan/report/plan.hpp"
+#include "flowplan/report/posttraining_plan.hpp"
 #include "flowplan/report/serving_plan.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "progress.hpp"
@@ -165,6 +167,16 @@ int plan(const Arguments& stated, Session& session) {
         renderings(session, [&] { return report::serving_plan(*fleets, scenario->name); },
                    {{"json", [&] { return report::serving_plan_json(*fleets, scenario->name); }}}),
         fleets->ranked.empty() ? infeasible_plan : 0);
+  }
+  if (scenario->posttraining) {
+    const auto splits = planner::plan_posttraining(*catalog, *scenario, threads->value_or(0));
+    if (!splits) return refuse(session, splits.error());
+    return emit(
+        arguments, session,
+        renderings(
+            session, [&] { return report::posttraining_plan(*splits, scenario->name); },
+            {{"json", [&] { return report::posttraining_plan_json(*splits, scenario->name); }}}),
+        splits->ranked.empty() ? infeasible_plan : 0);
   }
   const double before = cpu_seconds();
   const auto found = [&] {

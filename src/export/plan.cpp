@@ -118,6 +118,9 @@ Result<scenario::Resolved> resolve_serving(const catalog::Catalog& catalog,
 
 Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
                      std::span<const std::string> hosts) {
+  if (scenario.posttraining)
+    return fail(error(Code::unsupported_feature, scenario.document.place("/workload/kind"),
+                      "exports are of pretraining and serving so far"));
   auto resolved =
       scenario.serving ? resolve_serving(catalog, scenario) : scenario::resolve(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));

@@ -9,6 +9,7 @@
 #include "flowplan/report/format.hpp"
 #include "flowplan/topology/tier_name.hpp"
 #include "operations.hpp"
+#include "posttraining.hpp"
 #include "serving.hpp"
 #include "storage.hpp"
 
@@ -334,8 +335,11 @@ Section provenance(const Answer& answer) {
 }  // namespace
 
 Document sizing(const Answer& answer) {
-  Document document{
-      answer.name, answer.about, {answer.serving ? serving_summary(answer) : summary(answer)}};
+  Document document{answer.name,
+                    answer.about,
+                    {answer.serving        ? serving_summary(answer)
+                     : answer.posttraining ? posttraining_summary(answer)
+                                           : summary(answer)}};
   auto& sections = document.sections;
   if (!answer.estimate.warnings.empty()) {
     Section warnings{"Mind", {}, {}, {}};
@@ -347,6 +351,10 @@ Document sizing(const Answer& answer) {
   if (answer.serving) {
     for (Section& section : serving_sections(answer))
       sections.push_back(std::move(section));
+  } else if (answer.posttraining) {
+    for (Section& section : posttraining_sections(answer))
+      sections.push_back(std::move(section));
+    if (!answer.iteration.memory.empty()) sections.push_back(memory_section(answer));
   } else {
     sections.push_back(memory_section(answer));
   }
@@ -355,7 +363,7 @@ Document sizing(const Answer& answer) {
       sections.push_back(std::move(section));
   }
   if (answer.feasible()) {
-    if (!answer.serving) {
+    if (!answer.serving && !answer.posttraining) {
       sections.push_back(tiers(answer));
       sections.push_back(fabric(answer));
     }

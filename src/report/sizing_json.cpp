@@ -8,6 +8,7 @@
 #include "flowplan/topology/tier_name.hpp"
 #include "json_format.hpp"
 #include "operations.hpp"
+#include "posttraining.hpp"
 #include "serving.hpp"
 #include "storage.hpp"
 
@@ -37,7 +38,9 @@ Json cluster(const Answer& answer) {
             {"ec2_instances", answer.ec2_instances},
             {"gpu", answer.gpu},
             {"gpus", answer.gpus},
-            {"gpus_used", answer.serving ? Json(answer.serving->gpus) : Json(answer.job.gpus)},
+            {"gpus_used", answer.serving        ? Json(answer.serving->gpus)
+                          : answer.posttraining ? Json(answer.gpus)
+                                                : Json(answer.job.gpus)},
             {"region", answer.region}};
   json["network"] = network_json(answer.network, answer.nic_kind);
   return json;
@@ -181,9 +184,13 @@ std::string sizing_json(const Answer& answer) {
   }
   json["metrics"] = metrics(estimate);
   json["cluster"] = cluster(answer);
-  json["workload"] = answer.serving ? serving_workload_json(answer) : workload(answer);
+  json["workload"] = answer.serving        ? serving_workload_json(answer)
+                     : answer.posttraining ? posttraining_workload_json(answer)
+                                           : workload(answer);
   if (answer.feasible() && answer.serving) json["inference"] = serving_json(answer);
-  if (answer.feasible() && !answer.serving) json["training"] = speeds(answer);
+  if (answer.feasible() && answer.posttraining) json["posttraining"] = posttraining_json(answer);
+  if (answer.feasible() && !answer.serving && !answer.posttraining)
+    json["training"] = speeds(answer);
   json["memory"] = answer.serving ? serving_memory_json(*answer.serving) : memory_rows(answer);
   if (answer.feasible()) json["budget"] = budget(answer);
   if (answer.storage) json["storage"] = storage_json(*answer.storage);

@@ -13,6 +13,7 @@
 #include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "run_operations.hpp"
+#include "run_posttraining.hpp"
 #include "run_serving.hpp"
 #include "run_storage.hpp"
 #include "trace.hpp"
@@ -164,6 +165,7 @@ std::string title(const Scenario& scenario, const Answer& answer) {
 Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
                    const std::string& program_version) {
   if (scenario.serving) return run_serving(catalog, scenario, program_version);
+  if (scenario.posttraining) return run_posttraining(catalog, scenario, program_version);
   auto resolved = resolve(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));
   auto iteration = training::estimate(catalog, resolved->cluster, resolved->job);

@@ -16,6 +16,7 @@
 #include "model_reader.hpp"
 #include "operations_reader.hpp"
 #include "placed_faults.hpp"
+#include "posttraining_reader.hpp"
 #include "prune.hpp"
 #include "search_reader.hpp"
 #include "serving_reader.hpp"
@@ -46,13 +47,21 @@ class Reader {
                     {},
                     {},
                     {},
+                    {},
                     document_};
     if (purpose == ReadFor::run) machines_missing(result.cluster);
-    if (is_serving()) {
+    if (is_of("serving")) {
       result.serving = read_serving(catalog_, document_, faults_);
-      only_of_pretraining();
+      only_of_pretraining({"storage", "operations"});
     } else {
       result.workload = pretraining(root.at("workload"));
+    }
+    if (is_of("posttraining")) {
+      result.posttraining = read_posttraining(catalog_, document_, faults_);
+      // Weights may go through its storage; nothing else of it is used.
+      if (result.posttraining->sync != posttraining::SyncPath::storage)
+        only_of_pretraining({"storage"});
+      only_of_pretraining({"operations"});
     }
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {
@@ -72,10 +81,11 @@ class Reader {
   Diagnostics faults() {
     const Json& root = document_.root();
     if (root.contains("cluster")) cluster(root["cluster"]);
-    if (root.contains("workload") && is_serving())
+    if (root.contains("workload") && is_of("serving"))
       (void)read_serving(catalog_, document_, faults_);
     else if (root.contains("workload"))
       pretraining(root["workload"]);
+    if (is_of("posttraining")) (void)read_posttraining(catalog_, document_, faults_);
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {
         if (!(*checks)[i].is_null()) check((*checks)[i], child_pointer("/checks", i));
@@ -87,14 +97,14 @@ class Reader {
   }
 
  private:
-  [[nodiscard]] bool is_serving() const {
+  [[nodiscard]] bool is_of(std::string_view kind) const {
     const Json& root = document_.root();
-    return root.contains("workload") && root["workload"].value("kind", "") == "serving";
+    return root.contains("workload") && root["workload"].value("kind", "") == kind;
   }
 
   /// What this release does for training only.
-  void only_of_pretraining() {
-    for (const char* section : {"storage", "operations"}) {
+  void only_of_pretraining(std::initializer_list<const char*> sections) {
+    for (const char* section : sections) {
       if (!document_.root().contains(section)) continue;
       faults_.add(Code::unsupported_feature, child_pointer("", section),
                   fmt::format("`{}` is of pretraining only so far", section));

@@ -27,7 +27,7 @@ JsonDocument schema_for(const JsonDocument& document, const JsonDocument& schema
   if (workload == definitions->end()) return schema;
   nlohmann::ordered_json own = root;
   own["properties"]["workload"] = *workload;
-  for (const char* kind : {"pretraining_workload", "serving_workload"})
+  for (const char* kind : {"pretraining_workload", "serving_workload", "posttraining_workload"})
     own["definitions"].erase(kind);
   return schema.with(own);
 }

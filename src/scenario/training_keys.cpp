@@ -87,6 +87,9 @@ void read_training_keys(const TrainingJson& workload, PretrainingSection& sectio
     training::Adapters adapters;
     take_key(adapters.rank, *lora, "rank");
     take_key(adapters.mlp, *lora, "mlp");
+    constexpr double bits_per_byte = 8.0;
+    adapters.frozen_bytes =
+        lora->value("frozen_bits", adapters.frozen_bytes * bits_per_byte) / bits_per_byte;
     section.adapters = adapters;
   }
   if (const auto found = workload.find("routing"); found != workload.end()) {

@@ -115,6 +115,27 @@ Result<Seconds> Evaluator::simulate(const Job& job) {
   return simulated_step(times, job);
 }
 
+Result<ForwardPass> Evaluator::forward(const Job& job) {
+  State& s = *state_;
+  Job alone = job;
+  alone.recompute = Recompute::none;
+  const StepTimes times = step_times(s.kernels, s.framework, alone, s.communication, &s.cache);
+  if (!s.communication.errors().empty()) return fail(s.communication.errors());
+  std::vector<StagePass> passes;
+  for (const StageTime& stage : times.stages)
+    passes.push_back({forward_alone(stage, s.framework.host_norm), {}, {}});
+  const PipelineTime pipeline = pipeline_time(passes, times.micro_batches, alone.layout.vp);
+  ForwardPass result;
+  result.steady = pipeline.steady;
+  result.bubble = pipeline.bubble;
+  result.transfers = times.pp / 2.0;
+  result.overhead = times.overhead;
+  result.time = result.steady + result.bubble + result.transfers + result.overhead;
+  const LayerWork& layer = times.layer[job.model.moe_layers() > 0 ? 1 : 0].work;
+  result.limit = layer.gemm.limit;
+  return result;
+}
+
 Result<Iteration> Evaluator::explain(const Job& job) {
   State& s = *state_;
   s.communication.forget_counts();

@@ -61,6 +61,14 @@ Result<MemoryUse> memory(const catalog::Catalog& catalog, const topology::Cluste
   return memory_use(*profile, job, cluster.spec().instance->hbm_per_gpu());
 }
 
+Result<ForwardPass> forward_pass(const catalog::Catalog& catalog, const topology::Cluster& cluster,
+                                 const Job& job) {
+  if (auto faults = check(catalog, cluster, job); !faults.empty()) return fail(std::move(faults));
+  auto evaluator = Evaluator::on(catalog, cluster, job);
+  if (!evaluator) return fail(std::move(evaluator.error()));
+  return evaluator->forward(job);
+}
+
 Result<Iteration> estimate(const catalog::Catalog& catalog, const topology::Cluster& cluster,
                            const Job& job) {
   if (auto faults = check(catalog, cluster, job); !faults.empty()) return fail(std::move(faults));

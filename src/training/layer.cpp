@@ -14,6 +14,7 @@ double real(std::int64_t n) {
 }
 
 constexpr double wide_bytes = 2.0;                  // of a bf16 or fp16 element
+constexpr double dequantised_bytes = 2.0;           // the 16-bit copy of a narrow frozen weight
 constexpr std::int64_t expert_rows_multiple = 128;  // rows of an expert are padded to whole tiles
 
 bool narrow(model::Precision precision) {
@@ -90,7 +91,7 @@ Work attention_work(const Kernels& kernels, const Framework& framework, const Jo
                     const Share& s) {
   compute::AttentionShape shape{job.micro_batch, s.heads,     s.kv_heads,
                                 s.query_dim,     job.seq_len, s.value_dim};
-  const double share = 1.0 / job.layout.cp;
+  const double share = job.attention_share / job.layout.cp;
   if (!framework.fused_attention) {
     constexpr double forward_products = 2, backward_products = 4;
     const auto forward =
@@ -163,6 +164,15 @@ Moved element_wise(const Framework& framework, const Job& job, const Share& s) {
     add({dropout, dropout});
   }
   return sum;
+}
+
+/// Frozen weights stored in fewer than 16 bits: read and written as 16-bit ones for the forward
+/// product and again for that of the input's gradient.
+Work dequantisation(const Kernels& kernels, const Job& job, LayerKind of) {
+  if (!job.adapters || job.adapters->frozen_bytes >= dequantised_bytes) return {};
+  const double moved =
+      layer_parameters_per_rank(job, of).total() * (job.adapters->frozen_bytes + dequantised_bytes);
+  return moving(kernels, {moved, moved}, 1.0);
 }
 
 Work routing_work(const Kernels& kernels, const Framework& framework, const Share& s) {
@@ -284,6 +294,7 @@ LayerWork layer_work(const Kernels& kernels, const Framework& framework, const J
   layer.attention = attention_work(kernels, framework, job, s);
   layer.memory_bound =
       moving(kernels, element_wise(framework, job, s), framework.memory_bound.factor);
+  layer.memory_bound.add(dequantisation(kernels, job, kind));
   layer.casts = cast_work(kernels, framework, job, s, attention, mlp);
   layer.experts = layer.routing = Work{{}, {}, {}, "HBM", "launch"};
   if (kind == LayerKind::experts) {

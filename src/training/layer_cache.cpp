@@ -45,9 +45,11 @@ LayerCache::Key LayerCache::key_of(const Job& job, LayerKind kind) {
   }
   key.sequence_parallel = job.layout.sequence_parallel;
   key.micro_batch = job.micro_batch;
+  key.attention_share = job.attention_share;
   if (job.adapters) {
     key.adapter_rank = job.adapters->rank;
     key.adapter_mlp = job.adapters->mlp;
+    key.frozen_bytes = job.adapters->frozen_bytes;
   }
   return key;
 }

@@ -27,7 +27,7 @@ class LayerCache {
     bool sequence_parallel = true;
     std::int64_t micro_batch = 1, adapter_rank = 0;
     bool adapter_mlp = false;
-    double copies = 0;
+    double copies = 0, attention_share = 1.0, frozen_bytes = 2.0;
     bool operator==(const Key&) const = default;
   };
   struct Hash {

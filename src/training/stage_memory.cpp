@@ -87,8 +87,6 @@ LayerActivations layer_activations(const Framework& framework, const Job& job, L
   return result;
 }
 
-constexpr double frozen_weight_bytes = 2.0;
-
 /// Bytes a parameter on one rank when `shards` ranks divide the states.
 model::StateBytes state_bytes(const Framework& framework, const Job& job, double shards) {
   model::StateFormat format =
@@ -160,8 +158,8 @@ void add_states(const Framework& framework, const Job& job, const LayerParameter
   } else {
     const bool sharded = shards_weights(job.sharding);
     stage.weights +=
-        Bytes(frozen_weight_bytes * (parameters.common / (sharded ? shards.common : 1.0) +
-                                     parameters.experts / (sharded ? shards.experts : 1.0)));
+        Bytes(job.adapters->frozen_bytes * (parameters.common / (sharded ? shards.common : 1.0) +
+                                            parameters.experts / (sharded ? shards.experts : 1.0)));
     add(adapter_parameters_per_rank(job) * layers, shards.common);
   }
 }

@@ -173,6 +173,16 @@ Seconds optimizer_time(const compute::Kernels& kernels, const Framework& framewo
 
 }  // namespace
 
+Seconds forward_alone(const StageTime& stage, double norm) {
+  const Seconds gpu = stage.pass.forward - stage.host_excess / 2.0;
+  if (stage.host_excess.value() <= 0.0) return gpu;
+  constexpr double passes = 3.0;  // forward, gradients of inputs and of weights
+  const double work = stage.layer_work.value(),
+               joined = (stage.layer_work + stage.host_excess).value();
+  const double host = joined * std::pow(1.0 - std::pow(work / joined, norm), 1.0 / norm);
+  return Seconds(p_norm(gpu.value(), host / passes, norm));
+}
+
 std::vector<std::int64_t> layers_of_stages(const Job& job) {
   const Layout& l = job.layout;
   auto layers = stage_layers(job.model.layers, l.pp, l.vp);

@@ -64,6 +64,10 @@ struct StepTimes {
 [[nodiscard]] std::vector<std::array<double, 2>> kinds_of_stages(
     const Job& job, std::span<const std::int64_t> layers);
 
+/// One stage's forward pass of a micro-batch when nothing follows it: the host launches a third of
+/// a step's kernels. `norm` joins GPU and host time.
+[[nodiscard]] Seconds forward_alone(const StageTime& stage, double norm);
+
 /// What `step_times` asks kernels for: remembers layers, so that jobs that share a layer's shape
 /// share its times. For jobs of one model, sequence length, precision and framework.
 class LayerCache;

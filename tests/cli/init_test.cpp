@@ -10,7 +10,7 @@ namespace init_test {
 
 TEST_CASE("every starter runs, passes its checks and keeps its comments", "[slow]") {
   const auto folder = std::filesystem::temp_directory_path();
-  for (const std::string kind : {"pretraining", "serving"}) {
+  for (const std::string kind : {"pretraining", "serving", "posttraining"}) {
     CAPTURE(kind);
     const std::string path = (folder / ("flowplan-init-" + kind + ".json")).string();
     std::filesystem::remove(path);

@@ -10,6 +10,7 @@
 #include "flowplan/estimate/estimate.hpp"
 #include "flowplan/operations/money.hpp"
 #include "flowplan/scenario/operations.hpp"
+#include "flowplan/scenario/posttraining.hpp"
 #include "flowplan/scenario/scenario.hpp"
 #include "flowplan/scenario/serving.hpp"
 #include "flowplan/scenario/storage.hpp"
@@ -36,7 +37,7 @@ struct TokenBudget {
 /// The answer to a scenario.
 struct Answer {
   std::string name, about;
-  std::string kind;  ///< "pretraining" or "serving"
+  std::string kind;  ///< "pretraining", "serving" or "posttraining"
 
   std::string instance;   ///< catalog id
   std::string gpu;        ///< catalog id
@@ -61,17 +62,23 @@ struct Answer {
 
   std::optional<ServingAnswer> serving;  ///< of work of kind "serving"; job, iteration unused then
 
+  /// Of work of kind "posttraining"; `job` and `iteration` are one update of its trainer.
+  std::optional<PosttrainingAnswer> posttraining;
+
   Estimate estimate;
 
   /// Whether it fits; `reason()` says why not, `binding()` what binds: "memory", "slo".
   [[nodiscard]] bool feasible() const {
+    if (posttraining) return posttraining->does_not_fit.empty();
     return serving ? serving->does_not_fit.empty() : iteration.fits;
   }
   [[nodiscard]] const std::string& reason() const {
+    if (posttraining) return posttraining->does_not_fit;
     return serving ? serving->does_not_fit : iteration.does_not_fit;
   }
   [[nodiscard]] std::string binding() const {
     if (serving) return serving->binding;
+    if (posttraining) return posttraining->binding;
     return storage && !storage->fits ? storage->binding : "memory";
   }
 };

@@ -12,6 +12,7 @@
 #include "flowplan/model/precision.hpp"
 #include "flowplan/model/transformer.hpp"
 #include "flowplan/scenario/operations.hpp"
+#include "flowplan/scenario/posttraining.hpp"
 #include "flowplan/scenario/search.hpp"
 #include "flowplan/scenario/serving.hpp"
 #include "flowplan/scenario/storage.hpp"
@@ -74,10 +75,11 @@ struct Check {
 struct Scenario {
   std::string name, about;
   ClusterSection cluster;
-  PretrainingSection workload;  ///< of that kind
+  PretrainingSection workload;  ///< of that kind; the trainer of one with `posttraining`
   std::vector<Check> checks;
   SearchSection search;                   ///< empty where the file has none
   std::optional<ServingSection> serving;  ///< instead of `workload`, for work of that kind
+  std::optional<PosttrainingSection> posttraining;  ///< for work of that kind
   std::optional<StorageSection> storage;
   std::optional<OperationsSection> operations;
   JsonDocument document;  ///< after overrides; gives later diagnostics their places

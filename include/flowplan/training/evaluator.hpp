@@ -48,6 +48,8 @@ class Evaluator {
   /// by the closed form; they agree within 1 % where stages are equal. Schedule 1F1B, interleaved
   /// or not. Errors: those of collectives.
   [[nodiscard]] Result<Seconds> simulate(const Job& job);
+  /// What `forward_pass` says, of a valid job. Errors: those of collectives.
+  [[nodiscard]] Result<ForwardPass> forward(const Job& job);
   /// Everything `estimate` says.
   [[nodiscard]] Result<Iteration> explain(const Job& job);
 

@@ -67,6 +67,8 @@ enum class Sharding { none, distributed_optimizer, zero2, fsdp, fsdp_no_reshard 
 struct Adapters {
   std::int64_t rank = 16;
   bool mlp = false;  ///< on the MLP's matrices too
+  /// Of a frozen weight as stored. Below 2 (QLoRA's 4 bits) a 16-bit copy is made for every use.
+  double frozen_bytes = 2.0;
 };
 
 /// How tokens reach their experts.
@@ -105,6 +107,9 @@ struct Job {
   std::optional<Adapters> adapters;  ///< LoRA; nothing: all weights are trained
   bool async_tp = false;             ///< TP communication split and overlapped with its GEMM
   std::int64_t offload_layers = 0;   ///< of a stage, activations kept in host memory
+  /// Work of attention over that of whole sequences of `seq_len`, > 0: samples that are packed into
+  /// one attend to themselves only.
+  double attention_share = 1.0;
 };
 
 /// Memory of the most loaded rank of one pipeline stage.
@@ -147,6 +152,16 @@ struct Iteration {
   std::vector<std::string> profiles;  ///< ids of the constants sets used
 };
 
+/// A batch without gradients: log-probabilities, a reference, reward or teacher model.
+struct ForwardPass {
+  Seconds time{};       ///< sum of the others
+  Seconds steady{};     ///< micro-batches times the slowest stage
+  Seconds bubble{};     ///< filling the pipeline
+  Seconds transfers{};  ///< between stages, what shows of them
+  Seconds overhead{};   ///< of the framework, a batch
+  std::string limit;    ///< of the layers' largest part: "tensor cores"
+};
+
 /// Everything wrong with a job on a cluster, as the user can mend it: GPUs that do not match the
 /// layout, batches that do not divide (FP070, FP071), TP not dividing the heads, EP not dividing
 /// experts or ranks (FP071), PP beyond the layers (FP072), what this release does not model and
@@ -159,6 +174,11 @@ struct Iteration {
 /// does not fit in memory is an answer.
 [[nodiscard]] Result<Iteration> estimate(const catalog::Catalog& catalog,
                                          const topology::Cluster& cluster, const Job& job);
+
+/// The forward pass of a job's global batch through its stages, one micro-batch after the other;
+/// nothing is kept for a backward pass. Errors as `check`.
+[[nodiscard]] Result<ForwardPass> forward_pass(const catalog::Catalog& catalog,
+                                               const topology::Cluster& cluster, const Job& job);
 
 /// Memory alone, much cheaper than `estimate`. Errors as `check`.
 [[nodiscard]] Result<MemoryUse> memory(const catalog::Catalog& catalog,

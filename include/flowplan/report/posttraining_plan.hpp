@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "flowplan/planner/posttraining_plan.hpp"
+#include "flowplan/report/document.hpp"
+
+namespace flowplan::report {
+
+/// The ranked placements and splits, and why the others lost.
+[[nodiscard]] Document posttraining_plan(const planner::PosttrainingPlan& plan,
+                                         const std::string& name);
+[[nodiscard]] std::string posttraining_plan_json(const planner::PosttrainingPlan& plan,
+                                                 const std::string& name);
+
+}  // namespace flowplan::report

@@ -1,0 +1,146 @@
+#include "flowplan/posttraining/asynchronous.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "handmade.hpp"
+
+namespace flowplan::posttraining::asynchronous_test {
+
+using namespace handmade;
+using inference::TokenCount;
+
+namespace {
+
+Overlap overlap_of(double staleness, double training_s, double sync_s) {
+  Overlap overlap;
+  overlap.staleness = staleness;
+  overlap.training = Seconds(training_s);
+  overlap.sync = Seconds(sync_s);
+  return overlap;
+}
+
+OverlapRun must_run(const inference::Fleet& fleet, const RolloutLoad& load,
+                    const Overlap& overlap) {
+  const auto run = run_overlapped(fleet, load, overlap);
+  if (!run) FAIL(render(run.error()));
+  return *run;
+}
+
+/// Answers whose tail is long: a batch of 256 ends when its longest has 4,000 tokens.
+RolloutLoad with_a_tail() {
+  RolloutLoad load = equal_answers(32, 8, 1.0);
+  load.response = with_mean({TokenCount::Kind::lognormal, 1.0, 1.0, 4000.0}, 500.0);
+  return load;
+}
+
+}  // namespace
+
+TEST_CASE("without staleness rollout and training take turns") {
+  // 1 s to generate, 3 s to train, 0.5 s to synchronise.
+  const OverlapRun run =
+      must_run(ten_ms_a_pass(2), equal_answers(8, 4, 100.0), overlap_of(0.0, 3.0, 0.5));
+  CHECK(run.step.value() == Approx(4.5));
+  CHECK(run.waiting.value() == Approx(1.0));
+  CHECK(run.mean_staleness == 0.0);
+  CHECK(run.trainer_idle == Approx(1.0 / 4.5));
+  CHECK(run.rollout_idle == Approx(3.5 / 4.5).epsilon(0.01));
+}
+
+TEST_CASE("one step off takes the longer of both and the synchronisation") {
+  Overlap overlap = overlap_of(1.0, 3.0, 0.5);
+  overlap.partial = false;
+  overlap.in_order = true;
+  CHECK(must_run(ten_ms_a_pass(2), equal_answers(8, 4, 100.0), overlap).step.value() ==
+        Approx(3.5));
+  overlap.training = Seconds(0.2);
+  const OverlapRun run = must_run(ten_ms_a_pass(2), equal_answers(8, 4, 100.0), overlap);
+  CHECK(run.step.value() == Approx(1.5));
+  CHECK(run.mean_staleness == Approx(1.0));
+}
+
+TEST_CASE("equal lengths leave asynchronous rollouts nothing but the overlap to gain") {
+  // No tail: what overlaps is the shorter of generating (1 s) and training, nothing more.
+  for (const double training : {0.5, 1.0, 4.0}) {
+    const RolloutLoad load = equal_answers(8, 4, 100.0);
+    const double turns =
+        must_run(ten_ms_a_pass(2), load, overlap_of(0.0, training, 0.25)).step.value();
+    const double apart =
+        must_run(ten_ms_a_pass(2, 16), load, overlap_of(4.0, training, 0.25)).step.value();
+    CHECK(turns - apart == Approx(std::min(1.0, training)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("unbounded staleness reaches the longer of generating and training") {
+  const RolloutLoad load = with_a_tail();
+  const inference::Fleet fleet = ten_ms_a_pass(2, 32);
+  // 64 samples run at any time, each pass gives each of them a token; 256 of 500 on average.
+  const double generating = 256.0 * 500.0 / 64.0 * 10e-3;
+  CHECK(must_run(fleet, load, overlap_of(1e9, 0.1 * generating, 0.0)).step.value() ==
+        Approx(generating).epsilon(0.1));
+  const double training = 3.0 * generating;
+  CHECK(must_run(fleet, load, overlap_of(1e9, training, 0.0)).step.value() ==
+        Approx(training).epsilon(1e-6));
+}
+
+TEST_CASE("where the tail binds, staleness takes it out of the step") {
+  const RolloutLoad load = with_a_tail();
+  const inference::Fleet fleet = ten_ms_a_pass(4);
+  const double turns = must_run(fleet, load, overlap_of(0.0, 5.0, 0.5)).step.value();
+  const double half = must_run(fleet, load, overlap_of(0.5, 5.0, 0.5)).step.value();
+  const double two = must_run(fleet, load, overlap_of(2.0, 5.0, 0.5)).step.value();
+  CHECK(half < turns);
+  CHECK(two <= half);
+  CHECK(two == Approx(5.5).epsilon(0.02));  // the trainer never waits
+}
+
+TEST_CASE("draining at each update costs the tail that partial rollouts hide") {
+  Overlap overlap = overlap_of(1.0, 5.0, 0.5);
+  const RolloutLoad load = with_a_tail();
+  const double partial = must_run(ten_ms_a_pass(4), load, overlap).step.value();
+  overlap.partial = false;
+  CHECK(must_run(ten_ms_a_pass(4), load, overlap).step.value() > 2.0 * partial);
+}
+
+TEST_CASE("staleness never exceeds its bound") {
+  for (const double bound : {0.0, 0.5, 1.0, 3.0}) {
+    const OverlapRun run = must_run(ten_ms_a_pass(2), with_a_tail(), overlap_of(bound, 0.5, 0.1));
+    CAPTURE(bound);
+    CHECK(run.mean_staleness <= run.most_staleness);
+    // In the order of finishing a late sample may be trained on in any later version.
+    if (bound == 0.0) CHECK(run.most_staleness == 0.0);
+  }
+}
+
+TEST_CASE("training on parts of a batch begins before its last sample") {
+  Overlap overlap = overlap_of(0.0, 4.0, 0.0);
+  const double whole = must_run(ten_ms_a_pass(4), with_a_tail(), overlap).step.value();
+  overlap.parts = 8;
+  const double parts = must_run(ten_ms_a_pass(4), with_a_tail(), overlap).step.value();
+  CHECK(parts < whole);
+  CHECK(whole - parts <= 4.0 * 7.0 / 8.0 + 1e-9);
+}
+
+TEST_CASE("the timeline has both pools, one after the other without gaps") {
+  const OverlapRun run =
+      must_run(ten_ms_a_pass(2), equal_answers(8, 4, 100.0), overlap_of(0.0, 3.0, 0.5));
+  for (const char* pool : {"trainer", "rollout"}) {
+    double at = 0.0;
+    for (const Interval& one : run.timeline) {
+      if (one.pool != pool) continue;
+      CHECK(one.from_s == Approx(at).margin(1e-6));
+      at = one.to_s;
+    }
+    CHECK(at == Approx(3 * 4.5));
+  }
+}
+
+TEST_CASE("the same run gives the same answer") {
+  const OverlapRun a = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));
+  const OverlapRun b = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));
+  CHECK(a.step == b.step);
+  CHECK(a.rollout_idle == b.rollout_idle);
+}
+
+}  // namespace flowplan::posttraining::asynchronous_test
