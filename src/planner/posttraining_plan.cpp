@@ -128,8 +128,8 @@ class PosttrainingPlanner {
     one.limit = step.limit;
     for (const operations::PurchaseCost& cost : answer->costs)
       if (cost.purchase == answer->purchase) {
-        constexpr double seconds_per_hour = 3600.0;
-        one.usd_per_step = cost.per_hour.value() * one.step_s / seconds_per_hour;
+        constexpr double hour = 3600.0;
+        one.usd_per_step = cost.per_hour.value() * one.step_s / hour;
         if (cost.total) one.usd = cost.total->value();
       }
     if (answer->budget) one.days = answer->budget->time.value() / operations::seconds_per_day;

@@ -52,7 +52,8 @@ BatchingRule batching_rule(const training::Job& job, Batching batching, std::int
   rule.batching = batching;
   rule.pack_tokens = pack_tokens;
   rule.micro_batch = job.micro_batch;
-  rule.replicas = job.layout.dp;
+  // An interleaved pipeline takes whole rounds of its stages.
+  rule.replicas = job.layout.dp * (job.layout.vp > 1 ? job.layout.pp : 1);
   const std::int64_t halves = job.layout.cp > 1 ? 2 : 1;
   rule.multiple = job.layout.tp * job.layout.cp * halves;
   rule.whole_packs = job.layout.pp > 1;
