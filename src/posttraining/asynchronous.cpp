@@ -105,6 +105,9 @@ class OverlapPlay {
     result.trainer_idle = std::max(0.0, 1.0 - used / (to - from));
     const double busy = busy_time(run_.requests, fleet_.replicas, from, to);
     result.rollout_idle = std::max(0.0, 1.0 - busy / (fleet_.replicas * (to - from)));
+    constexpr double rounding = 1e-9;  // of shares
+    if (result.rollout_idle < rounding) result.rollout_idle = 0.0;
+    if (result.trainer_idle < rounding) result.trainer_idle = 0.0;
     staleness(warm, last, result);
     const std::size_t shown = std::min<std::size_t>(3, last - warm);
     timeline(last - shown, last, result);
