@@ -34,6 +34,7 @@ class PosttrainingRunner {
 
   Result<Answer> run() {
     sizes();
+    if (auto fault = empty_pool()) return fail(std::move(*fault));
     auto resolved = resolve(catalog_, training_scenario());
     if (!resolved) return fail(std::move(resolved.error()));
     for (Defaulted& one : resolved->defaulted) {
@@ -58,6 +59,16 @@ class PosttrainingRunner {
 
  private:
   PosttrainingAnswer& out() { return *answer_.posttraining; }
+
+  /// Both pools need GPUs before a layout can be chosen for the trainer's.
+  [[nodiscard]] std::optional<Diagnostic> empty_pool() const {
+    if (!section_.has_rollouts() || section_.placement == post::Placement::colocated)
+      return std::nullopt;
+    if (rollout_gpus_ >= 1 && rollout_gpus_ < all_gpus()) return std::nullopt;
+    return error(Code::layout_mismatch, scenario_.document.place("/workload/pools/rollout_gpus"),
+                 fmt::format("{} of {} GPUs make rollouts; each pool needs some", rollout_gpus_,
+                             all_gpus()));
+  }
 
   void note(bool open, const char* path, std::string value, const char* reason) {
     if (open)

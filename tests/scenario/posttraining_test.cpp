@@ -103,6 +103,16 @@ TEST_CASE("keys that say nothing for the method are refused") {
         Code::unsupported_feature);
 }
 
+TEST_CASE("each pool needs GPUs") {
+  const auto answer =
+      run(real_catalog(),
+          must_read(text_of(grpo + R"(, "pools": {"kind": "asynchronous", "rollout_gpus": 16})")),
+          "test");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().front().code == Code::layout_mismatch);
+  CHECK(answer.error().front().place.pointer == "/workload/pools/rollout_gpus");
+}
+
 TEST_CASE("a teacher and tools are read") {
   const Scenario scenario = must_read(text_of(
       R"("model": "qwen2.5-7b", "method": "ppo", "rollout": {"tools": {"calls": 4, "tool_ms":
