@@ -147,7 +147,7 @@ RlMeasurement read_rl_job(const catalog::Catalog& catalog, const CsvTable& table
   const Cells row(table, index);
   RlMeasurement result;
   result.gpu = row["gpu"];
-  result.instance = instance_of(row);
+  result.instance = instance_of(catalog, row);
   const auto skip = [&](std::string reason) {
     result.skipped = std::move(reason);
     return result;
