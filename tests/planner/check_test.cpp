@@ -12,7 +12,7 @@ namespace {
 
 scenario::Scenario with(std::vector<Check> checks) {
   return {"", "", {}, {}, std::move(checks),
-          {}, {}, {}, {}, JsonDocument::parse("{}", "test").value()};
+          {}, {}, {}, {}, {}, JsonDocument::parse("{}", "test").value()};
 }
 
 Check bound(const std::string& metric, std::optional<double> min, std::optional<double> max) {
