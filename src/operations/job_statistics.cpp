@@ -113,7 +113,7 @@ JobStatistics summarise(const JobLog& log, std::optional<double> cluster_gpus) {
     its.made.gpu_hours += gpu_hours;
     its.wait.push_back(job->wait()->value());
     waits.push_back(job->wait()->value());
-    if (job->ended_s) {
+    if (job->ended_s && job->end != JobEnd::unfinished) {
       its.run.push_back(job->run().value());
       runs.push_back(job->run().value());
     }

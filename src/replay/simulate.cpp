@@ -18,6 +18,8 @@ namespace flowplan::replay {
 
 namespace {
 
+constexpr double rounding_share = 1e-9;  // of sums over many spans
+
 flow::TaskGraph tasks_of(const JobGraph& job, const Kinds& kinds) {
   flow::TaskGraph graph;
   std::vector<flow::TaskId> after;
@@ -53,9 +55,11 @@ std::vector<RankTime> times_of(const JobGraph& job, const flow::Timeline& timeli
     RankTime& time = out[rank];
     time.compute = Seconds(length(busy));
     time.communication = Seconds(length(moving));
-    time.exposed = Seconds(length(moving) - overlap(busy, moving));
-    time.idle =
-        Seconds(std::max(0.0, timeline.makespan_s - time.compute.value() - time.exposed.value()));
+    const auto rest = [&](double value) {
+      return Seconds(value > rounding_share * timeline.makespan_s ? value : 0.0);
+    };
+    time.exposed = rest(length(moving) - overlap(busy, moving));
+    time.idle = rest(timeline.makespan_s - time.compute.value() - time.exposed.value());
   }
   return out;
 }

@@ -88,6 +88,20 @@ TEST_CASE("steps are passed over, and typed GPUs count once") {
   CHECK(log->notes == std::vector<std::string>{"1 steps of jobs are passed over"});
 }
 
+TEST_CASE("a job that still runs counts with its hours, not with a run time") {
+  const auto log = parse_job_log(
+      "JobIDRaw|State|Submit|Start|End|ElapsedRaw|NNodes|AllocTRES\n"
+      "1|RUNNING|2026-01-01T00:00:00|2026-01-01T00:00:00|Unknown|7200|1|gres/gpu=8\n",
+      "s.psv");
+  REQUIRE(log);
+  const JobStatistics seen = summarise(*log);
+  CHECK(seen.gpu_hours == Approx(16));
+  CHECK(seen.run.count == 0);
+  CHECK(seen.wait.count == 1);
+  CHECK(seen.failures->failures == 0);
+  CHECK(seen.failures->per_node_day == 0.0);
+}
+
 TEST_CASE("mistakes of a job log are told with their lines, all at once") {
   const auto bad = parse_job_log(
       "JobIDRaw|State|Submit|Start|End|AllocTRES\n"

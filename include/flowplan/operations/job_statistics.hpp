@@ -44,10 +44,10 @@ struct JobStatistics {
   std::size_t without_gpus = 0;  ///< started without any; in no figure below
   Seconds span{};                ///< from the first submission to the last end
   double gpu_hours = 0.0;
-  double peak_gpus = 0.0;              ///< in use at once
-  std::optional<double> cluster_gpus;  ///< given, or by the log's header
-  std::optional<double> utilisation;   ///< GPU hours over those of the cluster, 0..1
-  DurationSummary wait, run;
+  double peak_gpus = 0.0;                    ///< in use at once
+  std::optional<double> cluster_gpus;        ///< given, or by the log's header
+  std::optional<double> utilisation;         ///< GPU hours over those of the cluster, 0..1
+  DurationSummary wait, run;                 ///< of jobs that ran; of those at their end
   std::vector<JobSizeClass> sizes;           ///< smallest first; empty classes left out
   std::vector<JobEndCount> ends;             ///< most GPU hours first
   std::optional<ObservedFailures> failures;  ///< nothing: the log says no nodes
