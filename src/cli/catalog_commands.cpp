@@ -148,7 +148,8 @@ Command catalog_import_command() {
           "-o overlay=FILE writes entries that --catalog FILE lays over the catalog; what EC2 does "
           "not say of a new type is taken from the entry of the same GPU, each figure marked so.",
           {{"FILE", "The answer; - is standard input.", 1, 1}},
-          {format_option(), output_option(), catalog_option()},
+          {format_option({"text", "markdown", "json", "overlay"}),
+           output_option({"text", "markdown", "json", "overlay"}), catalog_option()},
           {{"catalog import types.json -o overlay=ours.json", "Instance types, as an overlay"},
            {"catalog import offers.json --format overlay", "Prices of Capacity Blocks on offer"}},
           import_answer};

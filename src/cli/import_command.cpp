@@ -64,7 +64,8 @@ Command import_log_command() {
           "writes the rows, which `flowplan validate` takes.",
           {{"LOG", "The log; - is standard input.", 1, 1},
            {"SCENARIO", "What ran: its cluster, model and layout.", 1, 1}},
-          {set_option(), format_option(), output_option(), catalog_option()},
+          {set_option(), format_option({"text", "markdown", "json", "csv"}),
+           output_option({"text", "markdown", "json", "csv"}), catalog_option()},
           {{"import log train.log pretrain.json", "Measured against predicted"},
            {"import log bench.json serve.json -o csv=measured.csv", "Rows for later"}},
           import_log};

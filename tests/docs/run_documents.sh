@@ -36,6 +36,11 @@ prepare() { # FOLDER
   cp "$source/tests/accuracy/logs/all_reduce-p5-4nodes.log" all_reduce.log
   cp "$source/tests/topology/files/ec2.json" topology.json
   cp "$source/tests/docs/nccl-topo.xml" nccl-topo.xml
+  cp "$source/tests/replay/files/two-node.0.et" llama.0.et
+  cp "$source/tests/replay/files/workload-text.txt" workload.txt
+  cp "$source/tests/replay/files/profile.json" rank0.pt.trace.json
+  cp "$source/tests/catalog/files/instance-types.json" types.json
+  cp "$source"/tests/docs/{train.log,offers.json} .
 }
 
 # The document's files and commands, as lines "FILE name", "TEXT line", "RUN line-number command".
