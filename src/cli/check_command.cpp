@@ -132,8 +132,8 @@ int check(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command check_command() {
-  const std::vector<std::string_view> formats{"text",  "markdown", "json",
-                                              "junit", "sarif",    "github"};
+  const std::vector<std::string_view> formats{"text",  "markdown", "json", "junit",
+                                              "sarif", "github",   "html", "csv"};
   return {
       "check",
       "Evaluate the checks of scenarios, for CI.",

@@ -59,6 +59,8 @@ struct Command {
 [[nodiscard]] Command diff_command();
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command explain_command();
+[[nodiscard]] Command sensitivity_command();
+[[nodiscard]] Command report_command();
 [[nodiscard]] Command collective_command();
 [[nodiscard]] Command io_command();
 [[nodiscard]] Command topology_command();
@@ -81,10 +83,11 @@ struct Command {
 // Options that several commands share, so that they read the same everywhere.
 /// --format; its help names `formats`, and completion offers them. The first is the default.
 [[nodiscard]] Option format_option(const std::vector<std::string_view>& formats = {
-                                       "text", "markdown", "json"});
+                                       "text", "markdown", "json", "html", "csv"});
 /// -o FORMAT=FILE; completion offers `formats`.
 [[nodiscard]] Option output_option(const std::vector<std::string_view>& formats = {
-                                       "text", "markdown", "json"});
+                                       "text", "markdown", "json", "html", "csv"});
+[[nodiscard]] Option full_option();
 [[nodiscard]] Option catalog_option();
 [[nodiscard]] Option set_option();
 

@@ -15,6 +15,8 @@ const std::vector<Command>& commands() {
       diff_command(),
       check_command(),
       explain_command(),
+      sensitivity_command(),
+      report_command(),
       collective_command(),
       io_command(),
       topology_command(),
@@ -57,6 +59,16 @@ Option format_option(const std::vector<std::string_view>& formats) {
       false,
       {},
       formats};
+}
+
+Option full_option() {
+  return {"full",
+          0,
+          "",
+          "All that a report can show: the cluster's picture, the step's timeline, sensitivity. "
+          "HTML always does, and then every output of this command.",
+          false,
+          {}};
 }
 
 Option output_option(const std::vector<std::string_view>& formats) {

@@ -24,7 +24,9 @@ std::string what_takes(FileKind kind, const std::string& path) {
     case FileKind::model_config:
       return fmt::format("it is a model's config: `flowplan run --model {}` takes it", path);
     case FileKind::result:
-      return fmt::format("it is a saved result: `flowplan diff {} OTHER` takes it", path);
+      return fmt::format(
+          "it is a saved result: `flowplan report {0}` and `flowplan diff {0} OTHER` take it",
+          path);
     case FileKind::constants:
       return fmt::format("it is a set of catalog figures: --catalog {} lays it over the catalog",
                          path);

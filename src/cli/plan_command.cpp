@@ -188,8 +188,7 @@ int plan(const Arguments& stated, Session& session) {
   watch.lap("search", timing_remark(found->counts, cpu_seconds() - before));
   const int code = emit(arguments, session,
                         renderings(session, [&] { return report::plan(*found); },
-                                   {{"json", [&] { return report::plan_json(*found); }},
-                                    {"csv", [&] { return report::plan_csv(*found); }}}),
+                                   {{"json", [&] { return report::plan_json(*found); }}}),
                         found->ranked.empty() ? infeasible_plan : 0);
   watch.lap("report");
   if (arguments.has("timing")) watch.print(session.err);
@@ -230,8 +229,8 @@ Command plan_command() {
   command.options.push_back(
       {"timing", 0, "", "Say on standard error how long the search took.", false, {}});
   command.options.push_back(set_option());
-  command.options.push_back(format_option({"text", "markdown", "json", "csv"}));
-  command.options.push_back(output_option({"text", "markdown", "json", "csv"}));
+  command.options.push_back(format_option({"text", "markdown", "json", "html", "csv"}));
+  command.options.push_back(output_option({"text", "markdown", "json", "html", "csv"}));
   command.options.push_back(catalog_option());
   return command;
 }

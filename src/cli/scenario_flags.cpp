@@ -124,15 +124,20 @@ Result<scenario::Scenario> load_scenario(const Arguments& arguments, const Sessi
   return scenario;
 }
 
-Result<scenario::Answer> answer_from(const Arguments& arguments, const Session& session,
-                                     const catalog::Catalog& catalog, std::string_view command) {
-  const auto scenario = load_scenario(arguments, session, catalog, command);
-  if (!scenario) return fail(scenario.error());
-  auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
+Result<scenario::Answer> answer_to(const Arguments& arguments, const catalog::Catalog& catalog,
+                                   const scenario::Scenario& scenario) {
+  auto answer = scenario::run(catalog, scenario, FLOWPLAN_VERSION);
   if (!answer) {
     return fail(located(std::move(answer.error()), arguments));
   }
   return answer;
+}
+
+Result<scenario::Answer> answer_from(const Arguments& arguments, const Session& session,
+                                     const catalog::Catalog& catalog, std::string_view command) {
+  const auto scenario = load_scenario(arguments, session, catalog, command);
+  if (!scenario) return fail(scenario.error());
+  return answer_to(arguments, catalog, *scenario);
 }
 
 }  // namespace flowplan::cli

@@ -19,6 +19,13 @@ namespace flowplan::cli {
                                                  const JsonDocument& schema,
                                                  std::string_view command);
 
+/// Runs a scenario that `load_scenario` read. Errors about an overridden value stand at its option
+/// or
+/// --set.
+[[nodiscard]] Result<scenario::Answer> answer_to(const Arguments& arguments,
+                                                 const catalog::Catalog& catalog,
+                                                 const scenario::Scenario& scenario);
+
 /// Reads that scenario with the catalog's schema and runs it. Errors about an overridden value
 /// stand at its option or --set.
 [[nodiscard]] Result<scenario::Answer> answer_from(const Arguments& arguments,

@@ -10,7 +10,9 @@
 
 #include "fault_place.hpp"
 #include "flowplan/base/text_file.hpp"
+#include "flowplan/report/html.hpp"
 #include "flowplan/report/markdown.hpp"
+#include "flowplan/report/saved.hpp"
 
 namespace flowplan::cli {
 
@@ -62,6 +64,10 @@ std::vector<Rendering> renderings(const Session& session,
   all.push_back({"text", [=] { return report::to_text(document(), style); }});
   all.push_back({"markdown", [=] { return report::to_markdown(document()); }});
   std::move(others.begin(), others.end(), std::back_inserter(all));
+  all.push_back({"html", [=] { return report::to_html(document()); }});
+  const bool has_csv =
+      std::any_of(all.begin(), all.end(), [](const Rendering& one) { return one.format == "csv"; });
+  if (!has_csv) all.push_back({"csv", [=] { return report::to_csv(document()); }});
   return all;
 }
 

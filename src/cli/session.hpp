@@ -28,7 +28,8 @@ struct Rendering {
   std::function<std::string()> make;
 };
 
-/// Renderings as text and Markdown of one document, then any others.
+/// Renderings as text and Markdown of one document, then any others, then HTML and, where it is not
+/// among the others, CSV.
 [[nodiscard]] std::vector<Rendering> renderings(const Session& session,
                                                 std::function<report::Document()> document,
                                                 std::vector<Rendering> others = {});

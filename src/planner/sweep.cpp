@@ -35,7 +35,7 @@ SweepRow run_point(const catalog::Catalog& catalog, const JsonDocument& base,
   if (!document) return invalid_row(point, document.error());
   const auto scenario = scenario::read(catalog, *document, schema);
   if (!scenario) return invalid_row(point, scenario.error());
-  auto answer = scenario::run(catalog, *scenario, version);
+  auto answer = scenario::run(catalog, *scenario, version, scenario::Depth::metrics);
   if (!answer) return invalid_row(point, answer.error());
   SweepRow row;
   row.point = point;

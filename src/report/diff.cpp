@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "flowplan/report/format.hpp"
+#include "flowplan/report/saved.hpp"
 #include "json_format.hpp"
 
 namespace flowplan::report {
@@ -164,6 +165,7 @@ std::string diff_json(const Difference& difference) {
                      {"base_limit", term.base_limit},
                      {"new_limit", term.fresh_limit}});
   json["terms"] = std::move(terms);
+  json["report"] = document_json(report::diff(difference));
   return json.dump(2) + "\n";
 }
 

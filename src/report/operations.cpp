@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "answer_charts.hpp"
 #include "flowplan/report/format.hpp"
 
 namespace flowplan::report {
@@ -195,7 +196,9 @@ Facts operations_facts(const scenario::Answer& answer, const OperationsAnswer& r
 std::vector<Section> operations_sections(const scenario::Answer& answer,
                                          const OperationsAnswer& run) {
   std::vector<Section> sections{time_section(run)};
+  sections.back().charts.push_back(wall_time_chart(run.time));
   if (!run.costs.empty() || run.energy) sections.push_back(money_section(answer, run));
+  if (!run.costs.empty()) sections.back().charts.push_back(run_cost_chart(answer, run));
   return sections;
 }
 

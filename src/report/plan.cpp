@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/report/format.hpp"
+#include "plan_charts.hpp"
 #include "plan_text.hpp"
 
 namespace flowplan::report {
@@ -196,6 +197,7 @@ Section front(const Plan& plan) {
   }
   section.table = std::move(table);
   section.remarks.emplace_back("no other cluster searched is both faster and cheaper than these");
+  section.charts = plan_charts(plan);
   return section;
 }
 
@@ -357,6 +359,9 @@ Document plan(const Plan& plan) {
   if (plan.counts.raw > 0) document.sections.push_back(losers(plan));
   document.sections.push_back(fates(plan));
   document.sections.push_back(plan_defaults(plan));
+  document.verdict = plan_verdict(plan);
+  document.highlights = plan_highlights(plan);
+  document.data = plan_table(plan);
   return document;
 }
 

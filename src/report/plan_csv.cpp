@@ -1,34 +1,82 @@
+#include <cstddef>
+
 #include <fmt/format.h>
 
 #include "flowplan/report/plan.hpp"
+#include "plan_charts.hpp"
 
 namespace flowplan::report {
 
-std::string plan_csv(const planner::Plan& plan) {
-  std::string text =
-      "rank,instance,count,gpus,tp,pp,vp,cp,dp,ep,etp,sequence_parallel,micro_batch,global_batch,"
-      "precision,recompute,sharding,schedule,context_parallel,step_time_s,tokens_per_second,mfu,"
-      "memory_bytes,memory_free_share,time_s,purchase,usd_per_hour,total_usd,purchasable\n";
+Table plan_table(const planner::Plan& plan) {
+  Table table;
+  for (const char* name : {"rank",
+                           "instance",
+                           "count",
+                           "gpus",
+                           "tp",
+                           "pp",
+                           "vp",
+                           "cp",
+                           "dp",
+                           "ep",
+                           "etp",
+                           "sequence_parallel",
+                           "micro_batch",
+                           "global_batch",
+                           "precision",
+                           "recompute",
+                           "sharding",
+                           "schedule",
+                           "context_parallel",
+                           "step_time_s",
+                           "tokens_per_second",
+                           "mfu",
+                           "memory_bytes",
+                           "memory_free_share",
+                           "time_s",
+                           "purchase",
+                           "usd_per_hour",
+                           "total_usd",
+                           "purchasable"})
+    table.columns.push_back({name, false});
+  const auto text = [](const auto& value) { return Cell(fmt::format("{}", value)); };
   for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
     const planner::PlanRow& row = plan.ranked[i];
     const planner::PlanCluster& cluster = plan.clusters[row.cluster];
     const training::Job& job = row.job;
     const training::Layout& l = job.layout;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", i + 1, cluster.instance->id,
-                        cluster.count, cluster.gpus, l.tp, l.pp, l.vp, l.cp, l.dp, l.ep, l.etp,
-                        l.sequence_parallel, job.micro_batch, job.global_batch);
-    text += fmt::format("{},{},{},{},{},", model::name(job.precision),
-                        training::name(job.recompute), training::name(job.sharding),
-                        training::name(job.schedule), training::name(job.context_parallel));
-    text += fmt::format("{},{},{},{},{},", row.step.value(), row.tokens_per_second, row.mfu,
-                        row.memory.value(), 1.0 - row.memory / row.hbm);
-    text += row.time ? fmt::format("{},", row.time->value()) : ",";
     const operations::PurchaseCost* cost = row.cost();
-    text += cost == nullptr ? ",," : fmt::format("{},{},", cost->purchase, cost->per_hour.value());
-    text += cost != nullptr && cost->total ? fmt::format("{},", cost->total->value()) : ",";
-    text += row.purchasable() ? "true\n" : "false\n";
+    table.rows.push_back({text(i + 1),
+                          text(cluster.instance->id),
+                          text(cluster.count),
+                          text(cluster.gpus),
+                          text(l.tp),
+                          text(l.pp),
+                          text(l.vp),
+                          text(l.cp),
+                          text(l.dp),
+                          text(l.ep),
+                          text(l.etp),
+                          text(l.sequence_parallel),
+                          text(job.micro_batch),
+                          text(job.global_batch),
+                          text(model::name(job.precision)),
+                          text(training::name(job.recompute)),
+                          text(training::name(job.sharding)),
+                          text(training::name(job.schedule)),
+                          text(training::name(job.context_parallel)),
+                          text(row.step.value()),
+                          text(row.tokens_per_second),
+                          text(row.mfu),
+                          text(row.memory.value()),
+                          text(1.0 - row.memory / row.hbm),
+                          row.time ? text(row.time->value()) : Cell(),
+                          cost == nullptr ? Cell() : text(cost->purchase),
+                          cost == nullptr ? Cell() : text(cost->per_hour.value()),
+                          cost == nullptr || !cost->total ? Cell() : text(cost->total->value()),
+                          text(row.purchasable())});
   }
-  return text;
+  return table;
 }
 
 std::string compute_optimal_csv(const std::vector<planner::OptimalModel>& models) {

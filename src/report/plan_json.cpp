@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "flowplan/report/plan.hpp"
+#include "flowplan/report/saved.hpp"
 #include "json_format.hpp"
 
 namespace flowplan::report {
@@ -154,6 +155,7 @@ std::string plan_json(const Plan& plan) {
   for (const Defaulted& one : plan.defaulted)
     defaults.push_back({{"path", one.path}, {"value", one.value}, {"reason", one.reason}});
   json["defaulted"] = std::move(defaults);
+  json["report"] = document_json(report::plan(plan));
   return json.dump(2) + "\n";
 }
 

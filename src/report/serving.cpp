@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "answer_charts.hpp"
 #include "flowplan/report/format.hpp"
 
 namespace flowplan::report {
@@ -234,9 +235,16 @@ std::vector<Section> serving_sections(const Answer& answer) {
   std::vector<Section> sections;
   if (answer.feasible()) {
     sections.push_back(latencies(serving.summary));
-    if (!serving.curve.empty()) sections.push_back(capacity(serving));
+    sections.back().charts.push_back(latency_chart(serving.summary));
+    if (!serving.curve.empty()) {
+      sections.push_back(capacity(serving));
+      sections.back().charts = capacity_charts(serving, answer.estimate.band);
+    }
   }
-  if (serving.memory.hbm.value() > 0.0) sections.push_back(memory(serving));
+  if (serving.memory.hbm.value() > 0.0) {
+    sections.push_back(memory(serving));
+    sections.back().charts.push_back(serving_memory_chart(serving.memory));
+  }
   return sections;
 }
 

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "flowplan/report/format.hpp"
+#include "flowplan/report/saved.hpp"
 #include "json_format.hpp"
+#include "plan_charts.hpp"
 
 namespace flowplan::report {
 
@@ -95,6 +97,7 @@ Document serving_plan(const ServingPlan& plan, const std::string& name) {
     document.sections.push_back({"Cheapest first", {}, fleets(plan.ranked), {}});
     document.sections.push_back(
         {"Money against speed: none of these is beaten in both", {}, fleets(plan.pareto), {}});
+    document.sections.back().charts = fleet_charts(plan);
   }
   std::map<std::string, std::size_t> reasons;
   for (const ServingCandidate& one : plan.refused)
@@ -103,6 +106,9 @@ Document serving_plan(const ServingPlan& plan, const std::string& name) {
   for (const auto& [reason, count] : reasons)
     lost.remarks.push_back(fmt::format("{}: {}", count, reason));
   if (!lost.remarks.empty()) document.sections.push_back(std::move(lost));
+  document.verdict = fleet_verdict(plan);
+  document.highlights = fleet_highlights(plan);
+  document.data = fleet_table(plan);
   return document;
 }
 
@@ -118,6 +124,7 @@ std::string serving_plan_json(const ServingPlan& plan, const std::string& name) 
   json["ranked"] = candidates_json(plan.ranked);
   json["pareto"] = candidates_json(plan.pareto);
   json["refused"] = candidates_json(plan.refused);
+  json["report"] = document_json(serving_plan(plan, name));
   return json.dump(2) + "\n";
 }
 

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "answer_charts.hpp"
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
 #include "flowplan/topology/tier_name.hpp"
 #include "operations.hpp"
 #include "posttraining.hpp"
 #include "serving.hpp"
+#include "sizing_details.hpp"
 #include "storage.hpp"
 
 namespace flowplan::report {
@@ -180,6 +182,8 @@ Section step(const Answer& answer) {
                         {}},
                   {}};
   add_rows(answer.estimate.time, 0, answer.estimate.time.time(), *section.table);
+  section.charts.push_back(breakdown_chart(
+      answer.estimate.time, answer.serving ? "Where a decode pass goes" : "Where the step goes"));
   return section;
 }
 
@@ -218,6 +222,7 @@ Section memory_section(const Answer& answer) {
                                    Cell::bar(stage.total() / answer.iteration.hbm)});
     first = last + 1;
   }
+  section.charts.push_back(training_memory_chart(answer.iteration));
   return section;
 }
 
@@ -230,6 +235,7 @@ Section tiers(const Answer& answer) {
     section.table->rows.push_back({std::string(topology::tier_name(use.tier, answer.nic_kind)),
                                    percent(use.utilisation), Cell::bar(use.utilisation)});
   }
+  section.charts.push_back(links_chart(answer));
   return section;
 }
 
@@ -249,6 +255,7 @@ Section fabric(const Answer& answer) {
                                    significant(one.tokens_per_second), percent(one.mfu), days});
   }
   section.remarks = answer.network.assumptions;
+  section.charts.push_back(fabric_chart(answer));
   return section;
 }
 
@@ -282,10 +289,12 @@ Section prices(const Answer& answer) {
         fmt::format("No price of {} is known in {}.", answer.instance, answer.region));
   }
   section.remarks.emplace_back("Quotas and discounts of an account are not known.");
+  section.charts = price_charts(answer);
   return section;
 }
 
-Section network(const topology::Summary& summary, std::string_view nic_kind) {
+Section network(const topology::Summary& summary, std::string_view nic_kind,
+                const std::string& picture) {
   Section section{"Network",
                   {},
                   Table{{{"tier", false},
@@ -301,6 +310,13 @@ Section network(const topology::Summary& summary, std::string_view nic_kind) {
                                    bandwidth(tier.capacity), bandwidth(tier.bisection),
                                    fmt::format("{:g}:1", tier.oversubscription)});
   }
+  section.picture = picture;
+  section.picture_about =
+      fmt::format("The cluster: {} GPUs in {} nodes and {} NVLink domains below {} leaf switches.",
+                  grouped(static_cast<std::int64_t>(summary.gpus)),
+                  grouped(static_cast<std::int64_t>(summary.nodes)),
+                  grouped(static_cast<std::int64_t>(summary.domains)),
+                  grouped(static_cast<std::int64_t>(summary.leaves)));
   return section;
 }
 
@@ -329,12 +345,13 @@ Section provenance(const Answer& answer) {
                           figure.source.text});
   }
   section.table = std::move(table);
+  section.detail = true;
   return section;
 }
 
 }  // namespace
 
-Document sizing(const Answer& answer) {
+Document sizing(const Answer& answer, const SizingDetails& details) {
   Document document{answer.name,
                     answer.about,
                     {answer.serving        ? serving_summary(answer)
@@ -348,6 +365,8 @@ Document sizing(const Answer& answer) {
     sections.push_back(std::move(warnings));
   }
   if (answer.feasible()) sections.push_back(step(answer));
+  if (details.timeline && answer.feasible() && !details.timeline->spans.empty())
+    sections.push_back(timeline_section(*details.timeline, answer.iteration.step));
   if (answer.serving) {
     for (Section& section : serving_sections(answer))
       sections.push_back(std::move(section));
@@ -371,11 +390,19 @@ Document sizing(const Answer& answer) {
     if (answer.operations) {
       for (Section& section : operations_sections(answer, *answer.operations))
         sections.push_back(std::move(section));
+      if (!details.course.empty()) sections.push_back(course_section(details.course));
     }
   }
-  sections.push_back(network(answer.network, answer.nic_kind));
+  if (details.sensitivity) {
+    for (Section& section : sensitivity_sections(*details.sensitivity))
+      sections.push_back(std::move(section));
+  }
+  sections.push_back(network(answer.network, answer.nic_kind, details.picture));
   if (!answer.estimate.defaulted.empty()) sections.push_back(defaulted(answer));
   sections.push_back(provenance(answer));
+  document.verdict = answer_verdict(answer);
+  document.highlights = answer_highlights(answer);
+  document.data = metric_table(answer.estimate);
   return document;
 }
 

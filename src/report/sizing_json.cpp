@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "flowplan/model/precision.hpp"
+#include "flowplan/report/saved.hpp"
 #include "flowplan/report/sizing.hpp"
 #include "flowplan/topology/tier_name.hpp"
 #include "json_format.hpp"
@@ -170,7 +171,7 @@ Json provenance(const Provenance& provenance) {
 
 }  // namespace
 
-std::string sizing_json(const Answer& answer) {
+std::string sizing_json(const Answer& answer, const SizingDetails& details) {
   const Estimate& estimate = answer.estimate;
   Json json{{"format_version", result_format_version},
             {"kind", answer.kind},
@@ -208,6 +209,7 @@ std::string sizing_json(const Answer& answer) {
     defaulted.push_back({{"path", one.path}, {"value", one.value}, {"reason", one.reason}});
   json["defaulted"] = std::move(defaulted);
   json["provenance"] = provenance(estimate.provenance);
+  json["report"] = document_json(sizing(answer, details));
   return json.dump(2) + "\n";
 }
 

@@ -163,8 +163,8 @@ std::string title(const Scenario& scenario, const Answer& answer) {
 }  // namespace
 
 Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
-                   const std::string& program_version) {
-  if (scenario.serving) return run_serving(catalog, scenario, program_version);
+                   const std::string& program_version, Depth depth) {
+  if (scenario.serving) return run_serving(catalog, scenario, program_version, depth);
   if (scenario.posttraining) return run_posttraining(catalog, scenario, program_version);
   auto resolved = resolve(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));
@@ -204,17 +204,19 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
   }
   if (answer.feasible()) {
     estimate.time = answer.iteration.time;
-    const Seconds io =
-        answer.storage ? answer.storage->step - answer.storage->step_computing : Seconds(0.0);
-    auto cases = fabric_cases(catalog, *resolved, answer.iteration, io);
-    if (!cases) return fail(placed(std::move(cases.error()), scenario.document));
-    answer.fabric_cases = std::move(*cases);
+    if (depth == Depth::full) {
+      const Seconds io =
+          answer.storage ? answer.storage->step - answer.storage->step_computing : Seconds(0.0);
+      auto cases = fabric_cases(catalog, *resolved, answer.iteration, io);
+      if (!cases) return fail(placed(std::move(cases.error()), scenario.document));
+      answer.fabric_cases = std::move(*cases);
+    }
     if (scenario.workload.tokens) {
       answer.budget = token_budget(*scenario.workload.tokens, answer.job, answer.iteration.step);
     }
     add_money(catalog, scenario, answer);
     add_speed_metrics(answer, estimate);
-  } else if (!answer.storage) {
+  } else if (!answer.storage && depth == Depth::full) {
     answer.least_change = training::least_change_that_fits(catalog, resolved->cluster, answer.job);
     if (answer.least_change.empty()) answer.least_change = more_machines(catalog, scenario);
   }

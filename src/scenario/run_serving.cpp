@@ -50,10 +50,12 @@ inference::Summary summed(const inference::ServeRun& run, const inference::Workl
 /// Fills in one answer, part by part.
 class ServingRunner {
  public:
-  ServingRunner(const catalog::Catalog& catalog, const Scenario& scenario, Answer& answer)
+  ServingRunner(const catalog::Catalog& catalog, const Scenario& scenario, Depth depth,
+                Answer& answer)
       : catalog_(catalog),
         scenario_(scenario),
         section_(*scenario.serving),
+        depth_(depth),
         answer_(answer),
         serving_(answer.serving.emplace()) {}
 
@@ -260,7 +262,7 @@ class ServingRunner {
 
   /// Latencies at other rates of the same requests.
   Result<void> curve() {
-    if (!serving_.saturation_per_s) return {};
+    if (!serving_.saturation_per_s || depth_ != Depth::full) return {};
     inference::Load load = serving_.load;
     for (const double share : curve_shares) {
       const double rate = share * *serving_.saturation_per_s;
@@ -277,6 +279,7 @@ class ServingRunner {
   const catalog::Catalog& catalog_;
   const Scenario& scenario_;
   const ServingSection& section_;
+  Depth depth_;
   Answer& answer_;
   ServingAnswer& serving_;
   inference::Workload workload_;
@@ -306,7 +309,7 @@ void add_serving_money(const catalog::Catalog& catalog, const Scenario& scenario
 }  // namespace
 
 Result<Answer> run_serving(const catalog::Catalog& catalog, const Scenario& scenario,
-                           const std::string& program_version) {
+                           const std::string& program_version, Depth depth) {
   const catalog::Instance& instance = *scenario.cluster.instance;
   topology::ClusterSpec spec;
   spec.instance = &instance;
@@ -334,7 +337,7 @@ Result<Answer> run_serving(const catalog::Catalog& catalog, const Scenario& scen
   if (!scenario.cluster.region)
     answer.estimate.defaulted.push_back(
         {"cluster.region", answer.region, "where prices are listed"});
-  if (auto done = ServingRunner(catalog, scenario, answer).run(); !done)
+  if (auto done = ServingRunner(catalog, scenario, depth, answer).run(); !done)
     return fail(placed(std::move(done.error()), scenario.document));
   if (answer.feasible()) add_serving_money(catalog, scenario, answer);
   add_serving_metrics(answer);

@@ -13,6 +13,6 @@ namespace flowplan::scenario {
 /// one request alone takes, is an answer without latencies. Errors with places: layouts (FP070 to
 /// FP072), what the GPU has no kernels for (FP073), loads and traces (FP024).
 [[nodiscard]] Result<Answer> run_serving(const catalog::Catalog& catalog, const Scenario& scenario,
-                                         const std::string& program_version);
+                                         const std::string& program_version, Depth depth);
 
 }  // namespace flowplan::scenario

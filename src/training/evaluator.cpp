@@ -136,6 +136,14 @@ Result<ForwardPass> Evaluator::forward(const Job& job) {
   return result;
 }
 
+Result<StepTimeline> Evaluator::timeline(const Job& job) {
+  if (job.schedule != Schedule::one_forward_one_backward) return StepTimeline{};
+  const StepTimes times =
+      step_times(state_->kernels, state_->framework, job, state_->communication, &state_->cache);
+  if (!state_->communication.errors().empty()) return fail(state_->communication.errors());
+  return played_step(times, job);
+}
+
 Result<Iteration> Evaluator::explain(const Job& job) {
   State& s = *state_;
   s.communication.forget_counts();

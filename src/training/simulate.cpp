@@ -53,6 +53,9 @@ class Flush {
     known_.assign(count, false);
   }
 
+  /// Which pass each task of the graph is; times are not set.
+  [[nodiscard]] const std::vector<TimelineSpan>& passes() const { return passes_; }
+
   flow::TaskGraph build() {
     std::vector<std::vector<Pass>> programs;
     for (int rank = 0; rank < p_; ++rank)
@@ -133,6 +136,12 @@ class Flush {
         !pass.forward && pass.micro_batch + 1 == m_ && pass.chunk == 0 && rank + 1 < p_;
     if (fills || drains) time += times_.pp_transfer.whole.value();
     tasks_[self] = graph_.add({}, time, after);
+    passes_.push_back({pass.forward ? TimelineSpan::What::forward : TimelineSpan::What::backward,
+                       rank,
+                       pass.chunk,
+                       pass.micro_batch,
+                       {},
+                       {}});
     known_[self] = true;
     return true;
   }
@@ -143,6 +152,7 @@ class Flush {
   flow::TaskGraph graph_;
   std::vector<flow::TaskId> tasks_;
   std::vector<bool> known_;
+  std::vector<TimelineSpan> passes_;
 };
 
 }  // namespace
@@ -152,6 +162,28 @@ Result<Seconds> simulated_step(const StepTimes& times, const Job& job) {
   const auto timeline = flow::simulate(flow::Network{}, Flush(times, job).build());
   if (!timeline) return fail(timeline.error());
   return Seconds(timeline->makespan_s) + times.dp.time + times.optimizer + times.overhead;
+}
+
+Result<StepTimeline> played_step(const StepTimes& times, const Job& job) {
+  FLOWPLAN_ASSERT(job.schedule == Schedule::one_forward_one_backward);
+  Flush flush(times, job);
+  const auto timeline = flow::simulate(flow::Network{}, flush.build());
+  if (!timeline) return fail(timeline.error());
+  StepTimeline step{flush.passes(), Seconds(timeline->makespan_s)};
+  for (std::size_t task = 0; task < step.spans.size(); ++task) {
+    step.spans[task].from = Seconds(timeline->start_s[task]);
+    step.spans[task].to = Seconds(timeline->end_s[task]);
+  }
+  using What = TimelineSpan::What;
+  const std::pair<What, Seconds> ends[] = {{What::gradients, times.dp.time},
+                                           {What::optimizer, times.optimizer},
+                                           {What::overhead, times.overhead}};
+  for (const auto& [what, time] : ends) {
+    for (int rank = 0; rank < job.layout.pp; ++rank)
+      step.spans.push_back({what, rank, 0, 0, step.end, step.end + time});
+    step.end += time;
+  }
+  return step;
 }
 
 }  // namespace flowplan::training

@@ -23,6 +23,8 @@ struct ModelEntry {
   Diagnostics unsupported;  ///< why flowplan cannot model it; empty when it can
 };
 
+struct Scaling;
+
 /// Everything that exists. Immutable after loading; references stay valid as long as it lives.
 class Catalog {
  public:
@@ -78,6 +80,7 @@ class Catalog {
 
  private:
   friend class Loader;
+  friend Catalog scaled(Catalog catalog, const Scaling& scaling);
 
   std::vector<Instance> instances_;
   std::vector<Gpu> gpus_;

@@ -16,9 +16,6 @@ namespace flowplan::report {
 /// with its best layout. Ends with a newline.
 [[nodiscard]] std::string plan_json(const planner::Plan& plan);
 
-/// The ranked rows as CSV with a header row.
-[[nodiscard]] std::string plan_csv(const planner::Plan& plan);
-
 /// What each law says of a compute budget.
 [[nodiscard]] Document compute_optimal(Flops compute,
                                        const std::vector<planner::OptimalModel>& models);

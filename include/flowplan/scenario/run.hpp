@@ -83,9 +83,14 @@ struct Answer {
   }
 };
 
+/// How much of an answer is worked out. `metrics`: what its metrics need, for those who run a
+/// scenario many times; without the other oversubscriptions, the curve of load against latency and
+/// the least change that would fit.
+enum class Depth { full, metrics };
+
 /// Estimates a scenario. Errors: what is wrong with it, with places in its document. A job that
 /// does not fit is an answer without speeds, not an error.
 [[nodiscard]] Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
-                                 const std::string& program_version);
+                                 const std::string& program_version, Depth depth = Depth::full);
 
 }  // namespace flowplan::scenario

@@ -5,6 +5,7 @@
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/training/iteration.hpp"
+#include "flowplan/training/timeline.hpp"
 
 namespace flowplan::training {
 
@@ -50,6 +51,8 @@ class Evaluator {
   [[nodiscard]] Result<Seconds> simulate(const Job& job);
   /// What `forward_pass` says, of a valid job. Errors: those of collectives.
   [[nodiscard]] Result<ForwardPass> forward(const Job& job);
+  /// The same with every pass; see `step_timeline`.
+  [[nodiscard]] Result<StepTimeline> timeline(const Job& job);
   /// Everything `estimate` says.
   [[nodiscard]] Result<Iteration> explain(const Job& job);
 
