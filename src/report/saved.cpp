@@ -65,7 +65,11 @@ Chart read_chart(const Json& json) {
 
 /// A text, an indented one as {"text", "indent"}, a bar as {"share"}.
 Json cell_json(const Cell& cell) {
-  if (cell.share) return {{"share", *cell.share}};
+  if (cell.share) {
+    Json bar = Json::object();
+    bar["share"] = *cell.share;
+    return bar;
+  }
   if (cell.indent > 0) return {{"text", cell.text}, {"indent", cell.indent}};
   return cell.text;
 }
@@ -107,7 +111,8 @@ Table read_table(const Json& json) {
 
 /// What a section does not have is left out.
 Json section_json(const Section& section) {
-  Json json{{"title", section.title}};
+  Json json = Json::object();
+  json["title"] = section.title;
   if (!section.facts.empty()) {
     Json facts = Json::array();
     for (const auto& [name, value] : section.facts)

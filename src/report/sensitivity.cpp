@@ -105,7 +105,8 @@ Json metrics_json(const std::vector<Metric>& metrics) {
 }
 
 Json side_of_row_json(const SensitivitySide& side) {
-  Json json{{"value", side.value}};
+  Json json = Json::object();
+  json["value"] = side.value;
   if (!side.fault.empty()) json["fault"] = side.fault;
   json["metrics"] = metrics_json(side.metrics);
   return json;

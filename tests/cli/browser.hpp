@@ -66,6 +66,13 @@ inline std::string from_base64(const std::string& text) {
   return bytes;
 }
 
+/// An object of one member.
+inline json member(const char* name, json value) {
+  json object = json::object();
+  object[name] = std::move(value);
+  return object;
+}
+
 }  // namespace browser_details
 
 /// A headless Chromium, driven over the pipe of its DevTools protocol. Waits are bounded: a browser
@@ -227,7 +234,8 @@ inline nlohmann::json Browser::call(const std::string& method, nlohmann::json pa
 }
 
 inline void Browser::attach() {
-  const nlohmann::json target = call("Target.createTarget", {{"url", "about:blank"}});
+  const nlohmann::json target =
+      call("Target.createTarget", browser_details::member("url", "about:blank"));
   const nlohmann::json attached =
       call("Target.attachToTarget", {{"targetId", target["targetId"]}, {"flatten", true}});
   session_ = attached["sessionId"];
@@ -241,12 +249,13 @@ inline void Browser::open(const std::string& path, const View& view) {
                                               {"deviceScaleFactor", view.phone ? 2 : 1},
                                               {"mobile", view.phone}});
   call("Emulation.setEmulatedMedia",
-       {{"features", nlohmann::json::array({{{"name", "prefers-color-scheme"},
-                                             {"value", view.dark ? "dark" : "light"}}})}});
+       browser_details::member("features",
+                               nlohmann::json::array({{{"name", "prefers-color-scheme"},
+                                                       {"value", view.dark ? "dark" : "light"}}})));
   faults_.clear();
   loaded_ = false;
   address_ = "file://" + path;
-  const nlohmann::json went = call("Page.navigate", {{"url", address_}});
+  const nlohmann::json went = call("Page.navigate", browser_details::member("url", address_));
   if (went.contains("errorText")) throw std::runtime_error(path + ": " + went["errorText"].dump());
   while (!loaded_)
     notice(read_message());
