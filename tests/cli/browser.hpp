@@ -131,7 +131,7 @@ inline std::optional<Browser> Browser::start(const std::string& folder) {
   posix_spawn_file_actions_adddup2(&actions, high_out, 4);
   posix_spawn_file_actions_addclose(&actions, high_in);
   posix_spawn_file_actions_addclose(&actions, high_out);
-  const int log = open((folder + "/chromium.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int log = ::open((folder + "/chromium.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(&actions, log, 1);
   posix_spawn_file_actions_adddup2(&actions, log, 2);
   std::vector<std::string> words{program,

@@ -41,6 +41,11 @@ const char* const small = R"({
                "global_batch": 128, "parallelism": {"tp": 2}}
 })";
 
+const planner::Sensitivity& of_small() {
+  static const planner::Sensitivity found = of(small);
+  return found;
+}
+
 const planner::SensitivityRow& row(const planner::Sensitivity& all, const std::string& input) {
   const auto found = std::find_if(all.rows.begin(), all.rows.end(),
                                   [&](const auto& one) { return one.input == input; });
@@ -59,7 +64,7 @@ planner::Swing swing_of(const planner::Sensitivity& all, const std::string& metr
 }  // namespace
 
 TEST_CASE("a tenth of the price is a tenth of the money, and moves no time") {
-  const planner::Sensitivity all = of(small);
+  const planner::Sensitivity& all = of_small();
   const planner::Swing money = swing_of(all, "training.cost_usd", "p5.48xlarge price");
   CHECK(*money.less == Approx(-0.1));
   CHECK(*money.more == Approx(0.1));
@@ -68,13 +73,13 @@ TEST_CASE("a tenth of the price is a tenth of the money, and moves no time") {
 }
 
 TEST_CASE("a tenth more tokens takes a tenth longer") {
-  const planner::Swing days = swing_of(of(small), "training.days", "workload.tokens");
+  const planner::Swing days = swing_of(of_small(), "training.days", "workload.tokens");
   CHECK(*days.more == Approx(0.1).margin(1e-3));  // whole steps
   CHECK(*days.less == Approx(-0.1).margin(1e-3));
 }
 
 TEST_CASE("faster hardware is never slower") {
-  const planner::Sensitivity all = of(small);
+  const planner::Sensitivity& all = of_small();
   for (const char* input : {"H100-SXM-80GB matrix rate", "H100-SXM-80GB HBM bandwidth",
                             "H100-SXM-80GB NVLink", "p5.48xlarge network"}) {
     const planner::Swing step = swing_of(all, "training.step_time", input);
@@ -84,7 +89,7 @@ TEST_CASE("faster hardware is never slower") {
 }
 
 TEST_CASE("swings are ranked, the largest first") {
-  const planner::Sensitivity all = of(small);
+  const planner::Sensitivity& all = of_small();
   const auto ranked = planner::swings(all, "training.step_time");
   REQUIRE(ranked.size() > 5);
   CHECK(std::is_sorted(ranked.begin(), ranked.end(),
@@ -93,7 +98,7 @@ TEST_CASE("swings are ranked, the largest first") {
 }
 
 TEST_CASE("whole numbers move to values that still divide") {
-  const planner::Sensitivity all = of(small);
+  const planner::Sensitivity& all = of_small();
   // 4096 by steps of 256: 3686 becomes 3584 and 4506 becomes 4608.
   CHECK(row(all, "workload.seq_len").less.value == "3584");
   CHECK(row(all, "workload.seq_len").more.value == "4608");
@@ -102,7 +107,7 @@ TEST_CASE("whole numbers move to values that still divide") {
 
 TEST_CASE("what cannot be changed so says why") {
   // 16 GPUs in 2 nodes: a tenth of 2 is less than a node, so that there is nothing to change.
-  const planner::Sensitivity all = of(small);
+  const planner::Sensitivity& all = of_small();
   for (const planner::SensitivityRow& one : all.rows)
     CHECK(one.input != "cluster.nodes");
   const planner::Sensitivity large = of(R"({
@@ -115,8 +120,9 @@ TEST_CASE("what cannot be changed so says why") {
   CHECK(nodes.more.metrics.empty());
 }
 
-TEST_CASE("the answer does not depend on the number of threads") {
-  const planner::Sensitivity one = of(small, 1), two = of(small, 2);
+TEST_CASE("the answer does not depend on the number of threads", "[slow]") {
+  const planner::Sensitivity one = of(small, 1);
+  const planner::Sensitivity& two = of_small();
   REQUIRE(one.rows.size() == two.rows.size());
   for (std::size_t i = 0; i < one.rows.size(); ++i) {
     CHECK(one.rows[i].input == two.rows[i].input);
