@@ -25,7 +25,7 @@ namespace browser_details {
 
 using nlohmann::json;
 
-inline constexpr int patience_ms = 60'000;
+inline constexpr int patience_ms = 300'000;
 
 inline std::string installed_chromium() {
   const char* path = std::getenv("PATH");
