@@ -31,10 +31,10 @@ int schema(const Arguments& arguments, Session& session) {
   const auto file = std::filesystem::path(*folder) / "schema" / (name + ".schema.json");
   const auto text = read_text(file.string(), max_schema_bytes);
   if (!text) {
-    return refuse(session,
-                  error(Code::usage, fmt::format("there is no schema `{}`", name),
-                        "schemas: scenario, flow-case, result, result-serving, result-plan, "
-                        "result-serving_plan, result-diff, result-sensitivity"));
+    return refuse(session, error(Code::usage, fmt::format("there is no schema `{}`", name),
+                                 "schemas: scenario, flow-case, result, result-serving, "
+                                 "result-posttraining, result-plan, "
+                                 "result-serving_plan, result-diff, result-sensitivity"));
   }
   const auto document = load_schema(arguments, session, name);
   if (!document) return refuse(session, document.error());
@@ -48,24 +48,25 @@ int schema(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command schema_command() {
-  return {"schema",
-          "Print a JSON Schema (draft 7), for editors and other programs.",
-          "An editor that knows the schema completes and checks scenario files while they are "
-          "typed.",
-          {{"NAME",
-            "scenario (default), flow-case, or the kind of a result: result (run), result-serving, "
-            "result-plan, result-serving_plan, result-diff, result-sensitivity.",
-            0,
-            1,
-            {"scenario", "flow-case", "result", "result-serving", "result-plan",
-             "result-serving_plan", "result-diff", "result-sensitivity"}}},
-          {{"paths", 0, "", "Print instead the paths that --set and --vary take, one a line."},
-           format_option({"json", "markdown"}),
-           output_option({"json", "markdown"}),
-           catalog_option()},
-          {{"schema > scenario.schema.json", "Save the schema of scenarios"},
-           {"schema --paths", "Everything that --set can change"}},
-          schema};
+  return {
+      "schema",
+      "Print a JSON Schema (draft 7), for editors and other programs.",
+      "An editor that knows the schema completes and checks scenario files while they are "
+      "typed.",
+      {{"NAME",
+        "scenario (default), flow-case, or the kind of a result: result (run), result-serving, "
+        "result-posttraining, result-plan, result-serving_plan, result-diff, result-sensitivity.",
+        0,
+        1,
+        {"scenario", "flow-case", "result", "result-serving", "result-posttraining", "result-plan",
+         "result-serving_plan", "result-diff", "result-sensitivity"}}},
+      {{"paths", 0, "", "Print instead the paths that --set and --vary take, one a line."},
+       format_option({"json", "markdown"}),
+       output_option({"json", "markdown"}),
+       catalog_option()},
+      {{"schema > scenario.schema.json", "Save the schema of scenarios"},
+       {"schema --paths", "Everything that --set can change"}},
+      schema};
 }
 
 }  // namespace flowplan::cli

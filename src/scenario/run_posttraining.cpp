@@ -10,6 +10,7 @@
 #include "flowplan/operations/money.hpp"
 #include "flowplan/posttraining/profile.hpp"
 #include "flowplan/scenario/resolve.hpp"
+#include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "trace.hpp"
 
@@ -359,6 +360,7 @@ Result<Answer> run_posttraining(const catalog::Catalog& catalog, const Scenario&
   answer.about = scenario.about;
   answer.kind = "posttraining";
   answer.instance = instance.id;
+  answer.nic_kind = topology::nic_kind(instance);
   answer.gpu = instance.gpu;
   answer.count = scenario.cluster.count;
   answer.ec2_instances = instance.instances * answer.count;

@@ -133,7 +133,7 @@ TEST_CASE("bash completes commands, options, values, names, keys and files") {
                               "echo ${COMPREPLY[@]}; }\n"
                               "ask run --format = js\nask run --format =\nask run -o json = scen\n"
                               "ask explain --format = json x.json training.mf\n");
-  CHECK(cut == "json\ntext markdown json\nscenario.json\ntraining.mfu\n");
+  CHECK(cut == "json\ntext markdown json html csv\nscenario.json\ntraining.mfu\n");
 }
 
 TEST_CASE("zsh completes the same") {

@@ -21,7 +21,8 @@ TEST_CASE("the network of a machine without EFA is called by what it is") {
       CHECK_FALSE(contains(ran.out, quote));
   }
   CHECK(contains(
-      flowplan_run({"collective", "all_reduce", "--instance", "p5", "--nodes", "4", "-b", "1G"}).out,
+      flowplan_run({"collective", "all_reduce", "--instance", "p5", "--nodes", "4", "-b", "1G"})
+          .out,
       "efa"));
 }
 

@@ -11,8 +11,17 @@ using scenario::Check;
 namespace {
 
 scenario::Scenario with(std::vector<Check> checks) {
-  return {"", "", {}, {}, std::move(checks),
-          {}, {}, {}, {}, {}, JsonDocument::parse("{}", "test").value()};
+  return {"",
+          "",
+          {},
+          {},
+          std::move(checks),
+          {},
+          {},
+          {},
+          {},
+          {},
+          JsonDocument::parse("{}", "test").value()};
 }
 
 Check bound(const std::string& metric, std::optional<double> min, std::optional<double> max) {
