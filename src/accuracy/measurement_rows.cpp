@@ -136,9 +136,9 @@ CsvCells training_cells_of(const FrameworkLog& log, const scenario::Scenario& sc
                                 log.steps.size(), log.warm_up)}};
 }
 
-void set_cell(CsvCells& row, const char* name, std::string value) {
+void set_cell(CsvCells& row, const char* name, const std::string& value) {
   for (auto& [column, cell] : row)
-    if (column == name) cell = std::move(value);
+    if (column == name) cell = value;
 }
 
 /// What a row does not bring back of a job: names of it, empty when nothing is lost.

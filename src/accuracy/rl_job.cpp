@@ -1,6 +1,7 @@
 #include "rl_job.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -103,7 +104,7 @@ std::string read_pools_of_rl(const Cells& row, const catalog::Constants& harness
     job.staleness = off;
     job.partial = job.in_order = true;
     job.in_flight = off;  // its collector's semaphore: prompts of a step times the age
-    job.rollout_gpus = static_cast<std::uint32_t>(job.gpus * share + 0.5);
+    job.rollout_gpus = static_cast<std::uint32_t>(std::lround(job.gpus * share));
     trainer -= job.rollout_gpus;
     result.assumed.emplace_back("GPUs of each pool");
   }
