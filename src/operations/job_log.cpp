@@ -56,7 +56,8 @@ double days_since_1970(int year, int month, int day) {
   const int m = month <= 2 ? month + 9 : month - 3;
   const int century = y / 100;
   constexpr int march_1970 = 719469;
-  return 365 * y + y / 4 - century + century / 4 + (153 * m + 2) / 5 + day - march_1970 + 0.0;
+  const int days = 365 * y + y / 4 - century + century / 4 + (153 * m + 2) / 5 + day - march_1970;
+  return days;
 }
 
 /// "2026-01-01T00:05:00" or with a blank, and anything after the seconds.

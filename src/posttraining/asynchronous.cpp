@@ -203,7 +203,8 @@ class OverlapPlay {
           *std::max_element(scored_.begin() + static_cast<std::ptrdiff_t>(first),
                             scored_.begin() + static_cast<std::ptrdiff_t>(first + group_)));
     std::sort(done.begin(), done.end());
-    const double prompts = static_cast<double>(batch_ / group_) * overlap_.in_flight;
+    const std::size_t prompts_a_batch = batch_ / group_;
+    const double prompts = static_cast<double>(prompts_a_batch) * overlap_.in_flight;
     const auto most = static_cast<std::size_t>(std::max(1.0, std::floor(prompts + 1e-9)));
     for (std::size_t i = most * group_; i < released_.size(); ++i)
       released_[i] = std::max(released_[i], done[i / group_ - most]);
