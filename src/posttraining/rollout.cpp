@@ -113,7 +113,7 @@ Result<Rollout> run_rollout(const inference::Fleet& fleet, const RolloutLoad& lo
       end.prompts == 0 ? load.prompts : std::min(end.prompts, load.prompts);
   const double last = end.stop_early ? enough_at(rewarded, load.group, wanted) : never;
   for (std::uint32_t prompt = 0; prompt < load.prompts; ++prompt) {
-    const auto first = rewarded.begin() + static_cast<std::ptrdiff_t>(prompt * load.group);
+    const auto first = rewarded.begin() + std::ptrdiff_t{prompt} * load.group;
     const double done = *std::max_element(first, first + load.group);
     if (result.kept.size() >= static_cast<std::size_t>(wanted) * load.group) break;
     if (end.stop_early && done > last) continue;

@@ -101,7 +101,7 @@ class GraphReader {
       chakra.group = group->get<std::string>();
     if (const auto flags = object.find("involved_dim"); flags != object.end() && flags->is_array())
       for (const GraphJson& flag : *flags)
-        chakra.dimensions += flag == true || flag == 1 ? '1' : '0';
+        chakra.dimensions += (flag.is_boolean() ? flag.get<bool>() : flag == 1) ? '1' : '0';
     if (auto told = describe(chakra, file_, made.where, made.node); !told) {
       for (Diagnostic& fault : told.error()) {
         fault.place = place;

@@ -38,7 +38,7 @@ double step(const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("published steps of reinforcement learning are met within a fifth") {
+TEST_CASE("published steps of reinforcement learning are met within a fifth", "[slow]") {
   std::vector<double> errors;
   std::size_t skipped = 0, banded = 0;
   for (const Row& row : rows()) {
@@ -59,7 +59,7 @@ TEST_CASE("published steps of reinforcement learning are met within a fifth") {
   CHECK(errors.back() < 35.0);
 }
 
-TEST_CASE("the orderings of the published steps hold") {
+TEST_CASE("the orderings of the published steps hold", "[slow]") {
   // Twice the GPUs, in turns: measured 17 % less for DeepSeek-V3.
   const double once = step("nemorl06-deepseekv3-h100-256-onpolicy");
   const double twice = step("nemorl06-deepseekv3-h100-512-onpolicy");
@@ -76,7 +76,7 @@ TEST_CASE("the orderings of the published steps hold") {
         step("nemorl06-qwen330b3a-gb200-16-onpolicy"));
 }
 
-TEST_CASE("steps of measurements are grouped and say what was assumed") {
+TEST_CASE("steps of measurements are grouped and say what was assumed", "[slow]") {
   const Row& row = row_of("nemorl06-qwen330b3a-h100-192-8stepoff");
   const auto has = [&](const std::string& key, const std::string& value) {
     return std::any_of(row.by.begin(), row.by.end(), [&](const auto& by) {

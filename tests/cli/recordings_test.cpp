@@ -46,7 +46,8 @@ TEST_CASE("a text workload with named groups, as JSON") {
     CHECK(one["groups"] == (one["communicator"] == "model" ? 2 : 8));
   std::vector<std::string> named = command;
   named.insert(named.end(), {"--group", "model=tp4", "--group", "data=dp4"});
-  for (const auto& one : nlohmann::json::parse(flowplan_run(named).out)["collectives"])
+  const nlohmann::json grouped = nlohmann::json::parse(flowplan_run(named).out);
+  for (const auto& one : grouped["collectives"])
     CHECK(one["ranks"] == 4);
   named.back() = "data=dp3";
   CHECK(flowplan_run(named).code == 2);

@@ -33,7 +33,7 @@ const std::string rollout =
 
 }  // namespace
 
-TEST_CASE("placements and splits are ranked by the step") {
+TEST_CASE("placements and splits are ranked by the step", "[slow]") {
   const auto plan = plan_posttraining(shipped(), scenario_of(rollout + "}"), 1);
   REQUIRE(plan);
   REQUIRE(plan->ranked.size() > 4);
