@@ -25,7 +25,6 @@ constexpr std::int64_t default_samples = 128;
 constexpr std::uint32_t default_prompts = 64, default_group = 8;
 /// Samples of the longest length that an engine whose layout nobody stated has room for.
 constexpr double default_engine_sequences = 16.0;
-constexpr double room_of_default_layout = 0.05;
 
 /// Fills in one answer, part by part.
 class PosttrainingRunner {
