@@ -115,7 +115,7 @@ void check_answers(const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("bash completes commands, options, values, names, keys and files") {
+TEST_CASE("bash completes commands, options, values, names, keys and files", "[slow]") {
   const Shell shell("bash");
   std::string driver = "source " + shell.script() +
                        "\n"
@@ -136,7 +136,7 @@ TEST_CASE("bash completes commands, options, values, names, keys and files") {
   CHECK(cut == "json\ntext markdown json html csv\nscenario.json\ntraining.mfu\n");
 }
 
-TEST_CASE("zsh completes the same") {
+TEST_CASE("zsh completes the same", "[slow]") {
   if (!has_tool("zsh")) {
     WARN("skipped: zsh is not installed");
     return;
@@ -163,7 +163,7 @@ TEST_CASE("zsh completes the same") {
   check_answers(shell.print("zsh -f", driver));
 }
 
-TEST_CASE("fish completes the same") {
+TEST_CASE("fish completes the same", "[slow]") {
   if (!has_tool("fish")) {
     WARN("skipped: fish is not installed");
     return;
@@ -176,7 +176,7 @@ TEST_CASE("fish completes the same") {
   check_answers(shell.print("fish", driver));
 }
 
-TEST_CASE("every command, option and value of the table is in every shell's script") {
+TEST_CASE("every command, option and value of the table is in every shell's script", "[slow]") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = flowplan_run({"completion", shell}).out;
     for (const flowplan::cli::Command& command : flowplan::cli::commands()) {
@@ -196,7 +196,7 @@ TEST_CASE("every command, option and value of the table is in every shell's scri
   CHECK(contains(other.err, "bash, zsh, fish"));
 }
 
-TEST_CASE("formats that completion offers are formats that the command has") {
+TEST_CASE("formats that completion offers are formats that the command has", "[slow]") {
   const std::string scenario = "scenarios/pretrain-llama3-70b-p5.json";
   const std::vector<std::vector<std::string>> commands{
       {"run", scenario},

@@ -23,7 +23,7 @@ std::string spelt(const std::vector<std::string>& args) {
 
 }  // namespace
 
-TEST_CASE("a wrong value on the command line is usage, for every command") {
+TEST_CASE("a wrong value on the command line is usage, for every command", "[slow]") {
   const std::vector<std::vector<std::string>> all{
       {"run", "--model", "lama3-70b", "--instance", "p5", "--nodes", "64"},
       {"run", "--model", "llama3-70b", "--instance", "p5.48xlrage", "--nodes", "64"},
@@ -88,7 +88,7 @@ TEST_CASE("a wrong value on the command line is usage, for every command") {
   }
 }
 
-TEST_CASE("the same in a file makes the file invalid, for every command that takes one") {
+TEST_CASE("the same in a file makes the file invalid, for every command that takes one", "[slow]") {
   const auto path = (std::filesystem::temp_directory_path() / "flowplan_exit_code.json").string();
   for (const std::string wrong : {R"("cluster": {"instance": "p5.48xlrage", "count": 64})",
                                   R"("cluster": {"instance": "p5.48xlarge", "count": 0})",
@@ -112,7 +112,7 @@ TEST_CASE("the same in a file makes the file invalid, for every command that tak
   std::remove(path.c_str());
 }
 
-TEST_CASE("a generated topology that is misspelt is told as it was spelt") {
+TEST_CASE("a generated topology that is misspelt is told as it was spelt", "[slow]") {
   const Ran ran = flowplan_run({"flow", "--generate", "fat-tree:abc"});
   CHECK(contains(ran.err, "fat-tree:abc"));
   CHECK_FALSE(contains(ran.err, "0 hosts"));
@@ -122,7 +122,7 @@ TEST_CASE("a generated topology that is misspelt is told as it was spelt") {
       "1 or more"));
 }
 
-TEST_CASE("sizes of a collective without another whole element are left out") {
+TEST_CASE("sizes of a collective without another whole element are left out", "[slow]") {
   // Floats have 4 bytes: of 1, 2, ..., 9 bytes only 4 and 8 hold one more than the size before.
   const Ran steps = flowplan_run({"collective", "all_reduce", "--instance", "p5", "-b", "1", "-e",
                                   "9", "-i", "1", "--format", "json"});
@@ -138,7 +138,7 @@ TEST_CASE("sizes of a collective without another whole element are left out") {
   CHECK(contains(none.err, "each of 16 ranks"));
 }
 
-TEST_CASE("what serving costs is by the hour, not for a budget that it does not have") {
+TEST_CASE("what serving costs is by the hour, not for a budget that it does not have", "[slow]") {
   const Ran ran = flowplan_run({"run", "scenarios/serve-llama3-70b-p5.json"});
   CHECK(contains(ran.out, "Money, list prices"));
   CHECK_FALSE(contains(ran.out, "for the budget"));

@@ -66,11 +66,12 @@ void shows_the_same_again(std::vector<std::string> args) {
 
 }  // namespace
 
-TEST_CASE("a saved result shows the same again: run") {
+TEST_CASE("a saved result shows the same again: run", "[slow]") {
   shows_the_same_again({"run", p5_run});
 }
 
-TEST_CASE("a saved result shows the same again: what does not fit, a difference, a sensitivity") {
+TEST_CASE("a saved result shows the same again: what does not fit, a difference, a sensitivity",
+          "[slow]") {
   shows_the_same_again({"run", "scenarios/pretrain-llama3-405b-too-big.json"});
   shows_the_same_again({"diff", p5_run, "--set", "workload.global_batch=2048"});
   shows_the_same_again({"sensitivity", "--model", "llama3-8b", "--instance", "p5.48xlarge",
@@ -90,7 +91,7 @@ TEST_CASE("results of all shipped scenarios follow their schemas", "[slow]") {
   }
 }
 
-TEST_CASE("JSON without --full is lean, HTML makes every output full") {
+TEST_CASE("JSON without --full is lean, HTML makes every output full", "[slow]") {
   const auto lean = nlohmann::json::parse(flowplan_run({"run", p5_run, "--format", "json"}).out);
   const auto full =
       nlohmann::json::parse(flowplan_run({"run", p5_run, "--format", "json", "--full"}).out);
@@ -98,7 +99,7 @@ TEST_CASE("JSON without --full is lean, HTML makes every output full") {
   CHECK(lean["report"]["sections"].size() < full["report"]["sections"].size());
 }
 
-TEST_CASE("CSV of a run has a line a metric, with exact numbers") {
+TEST_CASE("CSV of a run has a line a metric, with exact numbers", "[slow]") {
   const std::string csv = flowplan_run({"run", p5_run, "--format", "csv"}).out;
   CHECK(csv.starts_with("metric,value,unit,what it is\n"));
   const auto json = nlohmann::json::parse(flowplan_run({"run", p5_run, "--format", "json"}).out);
@@ -108,7 +109,7 @@ TEST_CASE("CSV of a run has a line a metric, with exact numbers") {
   CHECK(std::stod(csv.substr(at + 14)) == mfu);
 }
 
-TEST_CASE("report refuses what is no saved result and says how to get one") {
+TEST_CASE("report refuses what is no saved result and says how to get one", "[slow]") {
   const Ran scenario = flowplan_run({"report", p5_run});
   CHECK(scenario.code == 3);
   CHECK(contains(scenario.err, "-o json=FILE"));
@@ -116,7 +117,7 @@ TEST_CASE("report refuses what is no saved result and says how to get one") {
   CHECK(flowplan_run({"report"}).code == 2);
 }
 
-TEST_CASE("sensitivity refuses metrics that do not exist") {
+TEST_CASE("sensitivity refuses metrics that do not exist", "[slow]") {
   const Ran ran = flowplan_run({"sensitivity", p5_run, "--metric", "training.mfy"});
   CHECK(ran.code != 0);
   CHECK(contains(ran.err, "did you mean `training.mfu`?"));
