@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t max_file_bytes = std::size_t{16} << 20;
-constexpr std::uint64_t fnv_prime = 0x100000001b3u;
 
 template <class T>
 T* by_id(std::vector<T>& all, std::string_view id) {
@@ -74,7 +73,7 @@ Result<Catalog> Loader::run(const std::vector<std::string>& overlays) {
   check_prices();
   catalog_.constants_ = assemble(std::move(drafts_), directory_, faults_);
   if (!faults_.empty()) return fail(std::move(faults_));
-  catalog_.version_ = fmt::format("{}/{:08x}", newest_, static_cast<std::uint32_t>(hash_));
+  catalog_.version_ = fmt::format("{}/{:08x}", newest_, static_cast<std::uint32_t>(files_.value()));
   return std::move(catalog_);
 }
 
@@ -84,7 +83,7 @@ std::optional<JsonDocument> Loader::open(const std::string& path) {
     add(std::move(text.error()));
     return std::nullopt;
   }
-  digest(*text);
+  files_.add(*text);
   auto document = JsonDocument::parse(std::move(*text), path);
   if (!document) {
     add(std::move(document.error()));
@@ -126,7 +125,7 @@ void Loader::read_price_table() {
   const std::string path = (fs::path(directory_) / "prices.csv").string();
   auto text = read_text(path, max_file_bytes);
   if (!text) return add(std::move(text.error()));
-  digest(*text);
+  files_.add(*text);
   const auto table = CsvTable::parse(*text, path);
   if (!table) return add(table.error());
   auto prices = read_prices(*table);
@@ -401,11 +400,6 @@ void Loader::check_prices() {
 
 void Loader::add(Diagnostics faults) {
   std::move(faults.begin(), faults.end(), std::back_inserter(faults_));
-}
-
-void Loader::digest(std::string_view text) {
-  for (const char c : text)
-    hash_ = (hash_ ^ static_cast<unsigned char>(c)) * fnv_prime;
 }
 
 void Loader::note_date(const std::string& date) {

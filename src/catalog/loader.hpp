@@ -9,6 +9,7 @@
 
 #include "constants_draft.hpp"
 #include "entry_reader.hpp"
+#include "flowplan/base/fingerprint.hpp"
 #include "flowplan/base/json_document.hpp"
 #include "flowplan/catalog/catalog.hpp"
 
@@ -45,14 +46,13 @@ class Loader {
 
   void check_prices();
   void add(Diagnostics faults);
-  void digest(std::string_view text);
   void note_date(const std::string& date);
 
   std::string directory_;
   Catalog catalog_;
   std::vector<ConstantsDraft> drafts_;
   std::string newest_;
-  std::uint64_t hash_ = 0xcbf29ce484222325u;  // FNV-1a
+  Fingerprint files_;
   Diagnostics faults_;
 };
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "flowplan/base/assert.hpp"
+#include "flowplan/base/fingerprint.hpp"
 #include "flowplan/base/text_file.hpp"
 
 namespace flowplan::planner {
@@ -19,15 +20,6 @@ using RowJson = nlohmann::ordered_json;
 
 constexpr int sweep_format_version = 1;
 constexpr std::size_t largest_file = std::size_t{8} << 30;
-
-std::string hash_of(const std::string& text) {
-  constexpr std::uint64_t offset = 14695981039346656037u;
-  constexpr std::uint64_t prime = 1099511628211u;
-  std::uint64_t hash = offset;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-  return fmt::format("{:016x}", hash);
-}
 
 RowJson axes_json(const Grid& grid) {
   RowJson axes = RowJson::array();
@@ -63,7 +55,8 @@ SweepHead sweep_head(const JsonDocument& scenario, Grid grid, std::string progra
   head.name = scenario.root().value("name", "");
   head.program_version = std::move(program_version);
   head.catalog_version = std::move(catalog_version);
-  head.scenario_hash = hash_of(scenario.root().dump() + axes_json(grid).dump());
+  head.scenario_hash =
+      fmt::format("{:016x}", fingerprint(scenario.root().dump() + axes_json(grid).dump()));
   head.grid = std::move(grid);
   return head;
 }

@@ -51,7 +51,7 @@ void add_serving_trace(const catalog::Catalog& catalog, const Scenario& scenario
   Provenance& provenance = answer.estimate.provenance;
   provenance.program_version = program_version;
   provenance.catalog_version = catalog.version();
-  provenance.scenario_sha = fingerprint(scenario.document.root().dump());
+  provenance.scenario_sha = fingerprint_of(scenario);
   const catalog::Instance& instance = *scenario.cluster.instance;
   const catalog::Gpu& gpu = catalog.gpu_of(instance);
   std::vector<UsedFigure>& used = provenance.figures;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/base/fingerprint.hpp"
 #include "flowplan/model/precision.hpp"
 
 namespace flowplan::scenario {
@@ -61,13 +62,8 @@ std::vector<UsedFigure> figures(const catalog::Catalog& catalog, const Scenario&
 
 }  // namespace
 
-std::string fingerprint(const std::string& text) {
-  constexpr std::uint64_t offset = 14695981039346656037u;
-  constexpr std::uint64_t prime = 1099511628211u;
-  std::uint64_t hash = offset;
-  for (const char c : text)
-    hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-  return fmt::format("{:016x}", hash);
+std::string fingerprint_of(const Scenario& scenario) {
+  return fmt::format("{:016x}", fingerprint(scenario.document.root().dump()));
 }
 
 void add_trace(const catalog::Catalog& catalog, const Scenario& scenario,
@@ -75,7 +71,7 @@ void add_trace(const catalog::Catalog& catalog, const Scenario& scenario,
   Provenance& provenance = answer.estimate.provenance;
   provenance.program_version = program_version;
   provenance.catalog_version = catalog.version();
-  provenance.scenario_sha = fingerprint(scenario.document.root().dump());
+  provenance.scenario_sha = fingerprint_of(scenario);
   provenance.profiles = answer.iteration.profiles;
   if (answer.operations) {
     provenance.profiles.emplace_back("failures");

@@ -13,7 +13,7 @@ namespace flowplan::scenario {
 void add_trace(const catalog::Catalog& catalog, const Scenario& scenario,
                const std::string& program_version, Answer& answer);
 
-/// 64-bit FNV-1a of a text as 16 hexadecimal digits.
-[[nodiscard]] std::string fingerprint(const std::string& text);
+/// The scenario's fingerprint, whatever its layout on the page, as 16 hexadecimal digits.
+[[nodiscard]] std::string fingerprint_of(const Scenario& scenario);
 
 }  // namespace flowplan::scenario
