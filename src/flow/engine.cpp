@@ -34,11 +34,8 @@ const std::vector<std::uint32_t>& Engine::advance(double time) {
   renew();
   FLOWPLAN_ASSERT(now_ <= time && time <= held_.next_end());
   now_ = time;
-  ending_.clear();
-  held_.take_ended(end_of_instant(now_), ending_);
   ended_.clear();
-  for (const auto& [flow, clock] : ending_)
-    ended_.push_back(flow);
+  held_.take_ended(end_of_instant(now_), ended_);
   std::sort(ended_.begin(), ended_.end());
   for (const std::uint32_t flow : ended_) {
     if (held_s_.empty()) {
@@ -123,13 +120,15 @@ void Engine::move(std::uint32_t flow, std::uint32_t holder) {
 void Engine::renew() {
   if (sharing_.update().empty()) return;
   ++solves_;
-  for (const std::uint32_t flow : sharing_.moved())
-    move(flow, sharing_.holder(flow));
+  // Flows come after the clocks: what is added to a service counted at another speed is rounded to
+  // its size.
   for (const auto& [row, level] : sharing_.filled()) {
     const double before = held_.level(row);
     if (std::abs(level - before) > rate_unchanged * level) held_.set_level(row, level, now_);
     if (held_.service(row, now_) > longest_service * level * now_) rebase(row);
   }
+  for (const std::uint32_t flow : sharing_.moved())
+    move(flow, sharing_.holder(flow));
 }
 
 /// Bounds the rounding of a service that was counted while the link served much faster.

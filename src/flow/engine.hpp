@@ -60,7 +60,6 @@ class Engine {
   /// once and with one holder, which takes no count.
   std::vector<double> held_s_;
 
-  std::vector<HeldFlows::Ended> ending_;
   std::vector<std::uint32_t> ended_;
   std::vector<std::uint32_t> rebased_;  // kept for its memory only
   double now_ = 0.0;

@@ -33,13 +33,14 @@ void HeldFlows::set_level(std::uint32_t holder, double level, double now) {
   renew_end(holder);
 }
 
-void HeldFlows::take_ended(double limit, std::vector<Ended>& out) {
+void HeldFlows::take_ended(double limit, std::vector<std::uint32_t>& out) {
+  ends_.restore();
   ending_.clear();
   ends_.collect(limit, ending_);
   for (const std::uint32_t holder : ending_) {
     Clock& clock = clocks_[holder];
     while (clock.first != none && end_of(clock) <= limit) {
-      out.push_back({clock.first, holder});
+      out.push_back(clock.first);
       clock.first = merge_siblings(links_[clock.first].child);
     }
     renew_end(holder);

@@ -51,11 +51,9 @@ class HeldFlows {
     ends_.restore();
     return ends_.minimum();
   }
-  /// Takes out the flows that end by `limit` and appends them to `out`, with their holders.
-  struct Ended {
-    std::uint32_t flow, holder;
-  };
-  void take_ended(double limit, std::vector<Ended>& out);
+  /// Takes out the flows that end by `limit` and appends them to `out`. Settles what was changed
+  /// before.
+  void take_ended(double limit, std::vector<std::uint32_t>& out);
 
  private:
   struct Clock {

@@ -339,6 +339,20 @@ TEST_CASE("doubling all bytes doubles every end") {
   }
 }
 
+TEST_CASE("a link that served much faster before rounds no worse") {
+  // Flow 0 has run at 1e9 for 1/3 s when a flow of weight 1e9 - 1 leaves it a level of 1; the 0.7
+  // bytes that come at 1 run at 1e9 / (1e9 + 1). Counted from 0 the service would be wrong by 6e-8.
+  const Network network{{1e9}};
+  FlowSet flows;
+  flows.add(path({0}), {.bytes = 2e9});
+  flows.add(path({0}), {.bytes = 1e10, .start_s = 1.0 / 3.0, .weight = 1e9 - 1.0});
+  flows.add(path({0}), {.bytes = 0.7, .start_s = 1.0});
+  const Completion completion = simulate(network, flows);
+  CHECK(completion.end_s[2] == Approx(1.0 + 0.7 * (1.0 + 1e-9)).epsilon(1e-13).margin(0.0));
+  // The last one is alone for what the shares left: all bytes leave at the link's speed.
+  CHECK(completion.makespan_s == Approx((2e9 + 1e10 + 0.7) / 1e9).epsilon(tight).margin(0.0));
+}
+
 TEST_CASE("an idle link changes nothing") {
   CaseGenerator next_case(23);
   for (int i = 0; i < 300; ++i) {
