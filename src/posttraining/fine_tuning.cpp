@@ -12,25 +12,17 @@ namespace flowplan::posttraining {
 
 namespace {
 
-/// A model that only runs forwards on the rows of the trained one.
-Result<Seconds> forward_on(const catalog::Catalog& catalog, const topology::Cluster& cluster,
-                           training::Job job, const FineTuning& tuning,
-                           const std::vector<Sample>& samples) {
+/// A model that only runs forwards, on the samples of the trained one, as a leaf of the step.
+Result<Breakdown> extra_pass(const catalog::Catalog& catalog, const topology::Cluster& cluster,
+                             training::Job job, const FineTuning& tuning,
+                             const std::vector<Sample>& samples, std::string id,
+                             std::string label) {
   job.gpus = tuning.job.gpus;
   const Rows rows = rows_of(samples, batching_rule(job, tuning.batching, tuning.pack_tokens));
   const auto pass = training::forward_pass(catalog, cluster, with_rows(std::move(job), rows));
   if (!pass) return fail(pass.error());
-  return pass->time;
-}
-
-Breakdown extra_pass(std::string id, std::string label, Seconds time, const Rows& rows) {
-  return {std::move(id),
-          std::move(label),
-          time,
-          "tensor cores",
-          "pipeline bubble",
-          fmt::format("forward pass of {} rows of {} tokens", rows.rows, rows.row_tokens),
-          {}};
+  return pass_leaf(std::move(id), std::move(label), *pass,
+                   fmt::format("forward pass of {} rows of {} tokens", rows.rows, rows.row_tokens));
 }
 
 }  // namespace
@@ -75,17 +67,18 @@ Result<FineTuningStep> estimate(const catalog::Catalog& catalog, const topology:
   if (tuning.method == Method::dpo && !tuning.precomputed_reference) {
     training::Job reference = tuning.job;
     reference.adapters.reset();
-    const auto time = forward_on(catalog, cluster, std::move(reference), tuning, *samples);
-    if (!time) return fail(time.error());
-    result.reference = *time;
-    result.time.children.push_back(
-        extra_pass("step.reference", "Reference policy", *time, result.rows));
+    auto pass = extra_pass(catalog, cluster, std::move(reference), tuning, *samples,
+                           "step.reference", "Reference policy");
+    if (!pass) return fail(pass.error());
+    result.reference = pass->time();
+    result.time.children.push_back(std::move(*pass));
   }
   if (tuning.method == Method::distillation) {
-    const auto time = forward_on(catalog, cluster, *tuning.teacher, tuning, *samples);
-    if (!time) return fail(time.error());
-    result.teacher = *time;
-    result.time.children.push_back(extra_pass("step.teacher", "Teacher", *time, result.rows));
+    auto pass =
+        extra_pass(catalog, cluster, *tuning.teacher, tuning, *samples, "step.teacher", "Teacher");
+    if (!pass) return fail(pass.error());
+    result.teacher = pass->time();
+    result.time.children.push_back(std::move(*pass));
   }
   Breakdown update = scaled(result.iteration.time, 1.0, "step.update");
   update.label = "Update";

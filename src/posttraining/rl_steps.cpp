@@ -27,11 +27,13 @@ void add_leaf(Breakdown& tree, std::string id, std::string label, Seconds time, 
 void add_training(const StepParts& parts, Breakdown& tree) {
   const RlStep& r = parts.result;
   const std::string of_samples = fmt::format("{:.0f} samples, {:.4g} tokens", r.samples, r.tokens);
-  const std::string limit = "tensor cores", next = "pipeline bubble";
-  add_leaf(tree, "step.log_prob", "Old log-probabilities", r.log_prob, limit, next, of_samples);
-  add_leaf(tree, "step.reference", "Reference policy", r.reference, limit, next, of_samples);
-  add_leaf(tree, "step.values", "Critic's values", r.values, limit, next, of_samples);
-  add_leaf(tree, "step.reward_model", "Reward model", r.reward_model, limit, next, of_samples);
+  const auto add_pass = [&](const char* id, const char* label, const training::ForwardPass& pass) {
+    if (pass.time.value() > 0.0) tree.children.push_back(pass_leaf(id, label, pass, of_samples));
+  };
+  add_pass("step.log_prob", "Old log-probabilities", parts.passes.log_prob);
+  add_pass("step.reference", "Reference policy", parts.passes.reference);
+  add_pass("step.values", "Critic's values", parts.passes.values);
+  add_pass("step.reward_model", "Reward model", parts.passes.reward_model);
   const auto updates = static_cast<double>(r.updates);
   Breakdown actor = scaled(parts.passes.actor.time, updates, "step.update");
   actor.label = fmt::format("Updates of the policy ({})", r.updates);
@@ -80,10 +82,10 @@ void fill(StepParts& parts, const Rollout& rollout, TrainingPasses passes,
   r.generation = Seconds(rollout.end_s);
   r.tail = Seconds(rollout.tail_s);
   r.scoring = Seconds(std::max(0.0, rollout.scored_s - rollout.end_s));
-  r.log_prob = passes.log_prob;
-  r.reference = passes.reference;
-  r.values = passes.values;
-  r.reward_model = passes.reward_model;
+  r.log_prob = passes.log_prob.time;
+  r.reference = passes.reference.time;
+  r.values = passes.values.time;
+  r.reward_model = passes.reward_model.time;
   r.update = passes.update;
   r.updates = passes.updates;
   r.rows = passes.rows;

@@ -1,6 +1,7 @@
 #include "training_passes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -36,13 +37,12 @@ Rows rows_of_update(std::span<const Sample> samples, std::size_t mini_batch,
   return mean;
 }
 
-Result<Seconds> forward(const catalog::Catalog& catalog, const topology::Cluster& cluster,
-                        training::Job job, const RlJob& rl, std::span<const Sample> samples) {
+Result<training::ForwardPass> forward(const catalog::Catalog& catalog,
+                                      const topology::Cluster& cluster, training::Job job,
+                                      const RlJob& rl, std::span<const Sample> samples) {
   job.micro_batch = rl.log_prob_micro_batch;
   const Rows rows = rows_of(samples, batching_rule(job, rl.batching, rl.pack_tokens));
-  const auto pass = training::forward_pass(catalog, cluster, with_rows(std::move(job), rows));
-  if (!pass) return fail(pass.error());
-  return pass->time;
+  return training::forward_pass(catalog, cluster, with_rows(std::move(job), rows));
 }
 
 }  // namespace
@@ -65,6 +65,18 @@ training::Job with_rows(training::Job job, const Rows& rows) {
   job.global_batch = rows.rows;
   job.attention_share = rows.attention_share;
   return job;
+}
+
+Breakdown pass_leaf(std::string id, std::string label, const training::ForwardPass& pass,
+                    std::string formula) {
+  using Part = std::pair<Seconds, std::string>;
+  std::array<Part, 4> parts{Part{pass.steady, pass.limit}, Part{pass.bubble, "pipeline bubble"},
+                            Part{pass.transfers, "network"}, Part{pass.overhead, "host"}};
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return a.first > b.first; });
+  std::string next = parts[1].first.value() > 0.0 ? std::move(parts[1].second) : "";
+  return {std::move(id),   std::move(label),   pass.time, std::move(parts[0].second),
+          std::move(next), std::move(formula), {}};
 }
 
 Breakdown scaled(const Breakdown& tree, double factor, const std::string& id) {
@@ -95,12 +107,13 @@ Result<TrainingPasses> training_passes(const catalog::Catalog& catalog,
   const auto times = static_cast<double>(passes.updates);
   passes.update = passes.actor.step * times;
 
-  const auto ask = [&](const training::Job& of, Seconds& target) -> std::optional<Diagnostics> {
+  const auto ask = [&](const training::Job& of,
+                       training::ForwardPass& target) -> std::optional<Diagnostics> {
     training::Job one = of;
     one.gpus = trainer_gpus;
-    const auto time = forward(catalog, cluster, std::move(one), job, samples);
-    if (!time) return time.error();
-    target = *time;
+    auto pass = forward(catalog, cluster, std::move(one), job, samples);
+    if (!pass) return pass.error();
+    target = std::move(*pass);
     return std::nullopt;
   };
   if (job.old_log_prob)

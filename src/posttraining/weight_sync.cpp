@@ -60,7 +60,8 @@ Result<SyncTime> broadcast(const catalog::Catalog& catalog, const topology::Clus
                 fmt::format("{:.4g} GB over {} GPUs", weights.value() / 1e9, copy)));
   // Colocated engines take their part of what their GPU has gathered.
   if (sync.rollout_gpus.front() != sync.trainer_gpus.front()) {
-    // One group of all GPUs, so that the sender's whole node takes part.
+    // One group of all GPUs, the trainer's first, so that the sender's whole node takes part: the
+    // ranks of NeMo-RL's collective.
     std::vector<GpuId> gpus = sync.trainer_gpus;
     gpus.insert(gpus.end(), sync.rollout_gpus.begin(), sync.rollout_gpus.end());
     const auto sent = collective_time(catalog, cluster, collective::Operation::broadcast,
