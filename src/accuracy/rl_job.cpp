@@ -58,7 +58,9 @@ std::string read_rollout(const Cells& row, const catalog::Constants& harness,
   if (!mean || !longest) return "mean length of a sample is not stated";
   if (!samples) return "samples of a step are not stated";
   posttraining::RlJob& job = result.job;
-  job.load.group = static_cast<std::uint32_t>(harness.at("rollout.group"));
+  const auto group = harness.find(fmt::format("rollout.group.{}", model_key(row["model"])));
+  if (!group) return "samples of a prompt are not stated";
+  job.load.group = static_cast<std::uint32_t>(group->values.front());
   if (*samples < job.load.group) job.load.group = 1;
   job.load.prompts = static_cast<std::uint32_t>(*samples) / job.load.group;
   const double prompt = harness.at("prompt.tokens");
@@ -78,6 +80,13 @@ std::string read_rollout(const Cells& row, const catalog::Constants& harness,
       std::min<std::int64_t>(row.whole("global_batch").value_or(0), job.load.samples());
   result.assumed.emplace_back("spread of lengths");
   return {};
+}
+
+/// The recipe's recomputation, where it sets any.
+void read_recompute(const Cells& row, const catalog::Constants& harness, RlMeasurement& result) {
+  if (harness.get(fmt::format("recompute_full.{}", model_key(row["model"])), 0.0) <= 0.0) return;
+  result.job.actor.recompute = training::Recompute::full;
+  result.recompute_stated = true;
 }
 
 /// Layouts of both pools and how they work together.
@@ -103,7 +112,8 @@ std::string read_pools_of_rl(const Cells& row, const catalog::Constants& harness
     job.placement = Placement::asynchronous;
     job.staleness = off;
     job.partial = job.in_order = true;
-    job.in_flight = off;  // its collector's semaphore: prompts of a step times the age
+    // Prompts of a step times the age: NVIDIA-NeMo/RL async_utils.py (0a27b1f), its collector.
+    job.in_flight = off;
     job.rollout_gpus = static_cast<std::uint32_t>(std::lround(job.gpus * share));
     trainer -= job.rollout_gpus;
     result.assumed.emplace_back("GPUs of each pool");
@@ -170,6 +180,7 @@ RlMeasurement read_rl_job(const catalog::Catalog& catalog, const CsvTable& table
     return skip("precision is not modelled: " + row["precision"]);
   if (auto reason = read_rollout(row, **harness, result); !reason.empty())
     return skip(std::move(reason));
+  read_recompute(row, **harness, result);
   if (auto reason = read_pools_of_rl(row, **harness, result); !reason.empty())
     return skip(std::move(reason));
   return result;

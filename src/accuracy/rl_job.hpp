@@ -14,7 +14,8 @@ struct RlMeasurement {
   std::string skipped;  ///< why it can't be predicted; the job is then incomplete
   std::string source;   ///< short: "NeMo-RL"
   std::string instance, gpu;
-  std::vector<std::string> assumed;  ///< what the row does not state
+  std::vector<std::string> assumed;  ///< what neither the row nor its recipe states
+  bool recompute_stated = false;     ///< `job.actor.recompute` is its recipe's
   posttraining::RlJob job;           ///< its `gpus` are set
 };
 /// A row with metric `rl_step_time`: columns of training rows, and in its notes the mean length,

@@ -11,7 +11,7 @@ namespace flowplan::accuracy {
 
 namespace {
 
-/// The least recomputation that fits: the table does not say, the recipes recompute what they must.
+/// The least recomputation that fits, for a row whose recipe does not set it.
 void least_recompute(const catalog::Catalog& catalog, const topology::Cluster& cluster,
                      RlMeasurement& rl) {
   training::Job job = rl.job.actor;
@@ -47,7 +47,7 @@ void predict_rl(const catalog::Catalog& catalog, const CsvTable& table, std::siz
     row.skipped = cluster.error().front().message;
     return;
   }
-  least_recompute(catalog, **cluster, rl);
+  if (!rl.recompute_stated) least_recompute(catalog, **cluster, rl);
   row.measured = *measured;
   row.by.emplace_back("group", "RL");
   row.by.emplace_back("part", rl.source + ", RL");
