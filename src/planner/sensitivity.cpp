@@ -178,8 +178,7 @@ void collect_profiles(const catalog::Catalog& catalog, const scenario::Answer& a
     if (!kernels && (*set)->kind() != "framework") continue;
     for (const catalog::Constants::Entry& entry : (*set)->entries()) {
       if (entry.values.size() != 1 || entry.values[0] <= 0.0 || !is_amount(entry.name)) continue;
-      if (kernels && !entry.name.starts_with("step.") && entry.name != "memory.hbm_fraction")
-        continue;
+      if (kernels && !entry.name.starts_with("step.")) continue;
       Input input = catalog_input(Scaling::What::constant, id, entry.name, entry.values[0], "");
       input.scaling.constant = entry.name;
       inputs.push_back(std::move(input));
