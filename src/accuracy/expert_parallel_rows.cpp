@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/collective/expert_parallel.hpp"
+#include "training_cells.hpp"
 
 namespace flowplan::accuracy {
 namespace {
@@ -28,10 +29,6 @@ constexpr double bf16_bytes = 2.0;
 constexpr double fp8_bytes = 1.03125;  // one FP32 scale for 128 elements
 /// Batches up to this many tokens run the low-latency kernels, where the row does not say.
 constexpr double most_low_latency_tokens = 512.0;
-
-bool mentions(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 /// "4096 tokens", "8K tokens": 0 when there is none.
 double tokens_of(std::string_view notes) {

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 10> qualifiers{
     "_max",           "_4k",      "_at_8192",       "_bf16"};
 
 // The longer of two that fit stands first.
-constexpr std::array<Suffix, 28> units{{
+constexpr std::array<Suffix, 28> unit_suffixes{{
     {"gbytes_per_s", "GB/s"},
     {"tbytes_per_s", "TB/s"},
     {"mbytes_per_s", "MB/s"},
@@ -61,7 +61,7 @@ std::string_view unit_of_word(std::string_view word) {
       stripped = true;
     }
   }
-  for (const auto& [suffix, unit] : units) {
+  for (const auto& [suffix, unit] : unit_suffixes) {
     if (ends_in_word(word, suffix)) return unit;
   }
   return {};

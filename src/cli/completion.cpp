@@ -109,7 +109,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> groups() {
 }
 
 /// In single quotes, as bash and zsh read it.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text)
     result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -134,20 +134,20 @@ std::string shared_functions() {
     for (const Option& option : command.options) {
       const std::string name = fmt::format("--{}", option.name);
       names.push_back(name);
-      std::string pattern = quoted(fmt::format("{} {}", command.name, name));
+      std::string pattern = in_quotes(fmt::format("{} {}", command.name, name));
       if (option.letter != 0)
-        pattern += "|" + quoted(fmt::format("{} -{}", command.name, option.letter));
+        pattern += "|" + in_quotes(fmt::format("{} -{}", command.name, option.letter));
       if (!option.value.empty())
-        kinds += fmt::format("    {}) echo {} ;;\n", pattern, quoted(spelt(proposal(option))));
+        kinds += fmt::format("    {}) echo {} ;;\n", pattern, in_quotes(spelt(proposal(option))));
     }
     names.emplace_back("--help");
-    options += fmt::format("    {}) echo {} ;;\n", quoted(command.name),
-                           quoted(fmt::format("{}", fmt::join(names, " "))));
+    options += fmt::format("    {}) echo {} ;;\n", in_quotes(command.name),
+                           in_quotes(fmt::format("{}", fmt::join(names, " "))));
     for (std::size_t i = 0; i < command.positionals.size(); ++i) {
       const Positional& positional = command.positionals[i];
-      kinds +=
-          fmt::format("    {}{}) echo {} ;;\n", quoted(fmt::format("{} {}", command.name, i + 1)),
-                      positional.most > 1 ? "*" : "", quoted(spelt(proposal(positional))));
+      kinds += fmt::format("    {}{}) echo {} ;;\n",
+                           in_quotes(fmt::format("{} {}", command.name, i + 1)),
+                           positional.most > 1 ? "*" : "", in_quotes(spelt(proposal(positional))));
     }
   }
   std::string text = "_flowplan_kind() {\n  case \"$1 $2\" in\n" + kinds + "  esac\n}\n";
@@ -155,7 +155,7 @@ std::string shared_functions() {
   text += "_flowplan_actions() {\n  case \"$1\" in\n";
   for (const auto& [group, actions] : groups())
     text += fmt::format("    {}) echo {} ;;\n", group,
-                        quoted(fmt::format("{}", fmt::join(actions, " "))));
+                        in_quotes(fmt::format("{}", fmt::join(actions, " "))));
   return text + "  esac\n}\n";
 }
 
@@ -344,7 +344,7 @@ std::string bash_completion() {
       "# bash completion of flowplan, made by `flowplan completion bash`.\n"
       "# shellcheck shell=bash disable=SC2046,SC2086,SC2207\n"
       "_flowplan_commands={}\n{}{}",
-      quoted(fmt::format("{}", fmt::join(words, " "))), shared_functions(), bash_functions);
+      in_quotes(fmt::format("{}", fmt::join(words, " "))), shared_functions(), bash_functions);
 }
 
 std::string zsh_completion() {
@@ -352,7 +352,7 @@ std::string zsh_completion() {
       "#compdef flowplan\n# zsh completion of flowplan, made by `flowplan completion zsh`.\n"
       "typeset -ga _flowplan_commands=(\n";
   for (const auto& [word, about] : first_words())
-    text += fmt::format("  {}\n", quoted(word + ":" + about));
+    text += fmt::format("  {}\n", in_quotes(word + ":" + about));
   text += ")\n" + shared_functions() + std::string(zsh_functions);
   // Read as a function of $fpath the file itself completes; read by `source` it has to say so.
   return text +

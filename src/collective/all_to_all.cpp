@@ -24,7 +24,7 @@ std::optional<GpuId> relay(const Cluster& cluster, const Group& node, GpuId rece
 }
 
 /// Some of the messages from, or to, a node.
-struct Part {
+struct NodePart {
   GpuId gpu;      ///< by whose NICs they go
   double amount;  ///< ranks that send them, or receive them
 };
@@ -167,7 +167,7 @@ class Counter {
     senders_of(node, r);
     sent_at_leaves_.clear(), sent_at_pods_.clear();
     const double others = receivers_[r] - own_[r];
-    for (const Part& part : parts_) {
+    for (const NodePart& part : parts_) {
       const std::vector<GpuId> exits = cluster_.exits(part.gpu);
       const double share = part.amount / static_cast<double>(exits.size());
       for (const GpuId exit : exits) {
@@ -251,7 +251,7 @@ class Counter {
 
   // Of the node at hand; kept for their memory.
   std::vector<double> own_;  // its receivers by rail
-  std::vector<Part> parts_;
+  std::vector<NodePart> parts_;
   Places sent_at_leaves_, sent_at_pods_, received_at_leaves_, received_at_pods_;
 };
 

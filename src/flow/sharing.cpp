@@ -21,7 +21,7 @@ constexpr double cancellation = 1.0 / 16;
 /// With more flows on a link, the rounding of one subtraction a flow would add up.
 constexpr std::uint32_t many_flows = 1000;
 
-constexpr std::uint32_t group = Layout::hop_group;
+constexpr std::uint32_t hop_group = Layout::hop_group;
 static_assert(Layout::row_block == MinimumTree::block);
 
 }  // namespace
@@ -176,8 +176,8 @@ void Sharing::reopen() {
   for (const std::uint32_t flow : reached_) {
     const double old_level = level_[flow] == unsolved ? 0.0 : level_[flow];
     unfrozen[flow] = 1;
-    for (std::size_t h = first_hop[flow], end = first_hop[flow + 1]; h < end; h += group) {
-      for (std::size_t i = h; i < h + group; ++i) {
+    for (std::size_t h = first_hop[flow], end = first_hop[flow + 1]; h < end; h += hop_group) {
+      for (std::size_t i = h; i < h + hop_group; ++i) {
         const double part = pull_in<mode>(i);
         water[row[i]].room += part * old_level;
         water[row[i]].open += part;
@@ -310,8 +310,8 @@ void Sharing::freeze(std::uint32_t flow, double level, std::uint32_t holder) {
   const std::uint32_t* row = layout_.row.data();
   Water* water = water_.data();
   for (std::size_t h = layout_.first_hop[flow], end = layout_.first_hop[flow + 1]; h < end;
-       h += group) {
-    for (std::size_t i = h; i < h + group; ++i) {
+       h += hop_group) {
+    for (std::size_t i = h; i < h + hop_group; ++i) {
       const double part = pull_in<mode>(i);
       Water& left = water[row[i]];
       if constexpr (mode == Mode::unit) {

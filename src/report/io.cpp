@@ -12,7 +12,6 @@ namespace flowplan::report {
 
 namespace {
 
-using storage::Answer;
 using storage::Cost;
 using storage::LimitUse;
 using storage::SizingRow;
@@ -25,12 +24,12 @@ std::string detail_value(const storage::Detail& detail) {
   return significant(detail.value);
 }
 
-std::string limit_text(const Answer& answer) {
+std::string limit_text(const storage::Answer& answer) {
   if (answer.next.empty()) return answer.limit;
   return fmt::format("{}; then {}, at {}", answer.limit, answer.next, duration(answer.next_time));
 }
 
-Table breakdown_table(const Answer& answer) {
+Table breakdown_table(const storage::Answer& answer) {
   Table table{{{"part", false}, {"time"}, {"share"}, {"limit", false}, {"next", false}}, {}};
   for (const Breakdown& part : answer.breakdown.children) {
     const double share = answer.time.value() > 0.0 ? part.time() / answer.time : 0.0;
@@ -40,7 +39,7 @@ Table breakdown_table(const Answer& answer) {
   return table;
 }
 
-Table limits_table(const Answer& answer) {
+Table limits_table(const storage::Answer& answer) {
   Table table{
       {{"link", false}, {"all nodes, GB/s"}, {"used"}, {"how", false}, {"confidence", false}}, {}};
   for (const LimitUse& use : answer.limits) {
@@ -51,7 +50,7 @@ Table limits_table(const Answer& answer) {
 }
 
 void add_part_sections(const IoPart& part, Document& document) {
-  const Answer& answer = part.answer;
+  const storage::Answer& answer = part.answer;
   Section head{part.title, {}, {}, {}};
   if (!answer.feasible) {
     head.facts.emplace_back("does not fit", answer.why_not);
@@ -145,7 +144,7 @@ Section network_section(const IoReport& report, std::size_t part) {
     section.title = fmt::format("{} by network, link by link", network.parts[part].title);
     table.columns.push_back({network.name + ", GB/s"});
     table.columns.push_back({"used"});
-    const Answer& answer = network.parts[part].answer;
+    const storage::Answer& answer = network.parts[part].answer;
     times.emplace_back(duration(answer.time));
     times.emplace_back("");
     section.remarks.push_back(fmt::format("{}: {}", network.name, limit_text(answer)));

@@ -11,12 +11,12 @@ namespace flowplan::training {
 namespace {
 
 constexpr std::string_view prefix = "framework-";
-constexpr std::string_view kind = "framework";
+constexpr std::string_view set_kind = "framework";
 
 std::vector<std::string> known(const catalog::Catalog& catalog) {
   std::vector<std::string> names;
   for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() == kind && set.id().starts_with(prefix)) {
+    if (set.kind() == set_kind && set.id().starts_with(prefix)) {
       names.push_back(set.id().substr(prefix.size()));
     }
   }
@@ -25,7 +25,7 @@ std::vector<std::string> known(const catalog::Catalog& catalog) {
 
 const catalog::Constants* find(const catalog::Catalog& catalog, std::string_view name) {
   for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() != kind) continue;
+    if (set.kind() != set_kind) continue;
     if (set.id() == name || set.id() == std::string(prefix) + std::string(name)) return &set;
   }
   return nullptr;
