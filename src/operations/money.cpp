@@ -43,9 +43,10 @@ void note_term(const catalog::Catalog& catalog, const RunBill& bill, RunCost& co
   const double held = bill.wall.value() / seconds_per_day;
   if (!term || held >= term.value) return;
   cost.notes.push_back(fmt::format(
-      "a commitment for {:.0f} days, {:.4g} USD in all, of which the run uses {:.3g} %; the price "
-      "holds when the rest is used too",
-      term.value, term.value * hours_per_day * bill.units * cost.usd_per_unit_hour,
+      "a commitment for {:.0f} days, {:.4g} million USD in all, of which the run uses {:.3g} %; "
+      "the "
+      "price holds when the rest is used too",
+      term.value, term.value * hours_per_day * bill.units * cost.usd_per_unit_hour / 1e6,
       100.0 * held / term.value));
 }
 

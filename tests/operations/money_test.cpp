@@ -131,7 +131,7 @@ TEST_CASE("a savings plan says what its whole term costs") {
   REQUIRE(plan.notes.size() == 1);
   // 1095 x 24 h x 2 x 23.776 = 1.2497e6; the run uses a tenth.
   CHECK_THAT(plan.notes.front(), Catch::Contains("1095 days"));
-  CHECK_THAT(plan.notes.front(), Catch::Contains("1.25e+06 USD"));
+  CHECK_THAT(plan.notes.front(), Catch::Contains("1.25 million USD"));
   CHECK_THAT(plan.notes.front(), Catch::Contains("10 %"));
 }
 
