@@ -3,6 +3,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "flowplan/base/assert.hpp"
+
 namespace flowplan::collective {
 namespace {
 
@@ -145,7 +147,8 @@ class Counter {
 
  private:
   [[nodiscard]] std::uint32_t rail(GpuId gpu) const {
-    return by_rail_ ? topology::index(gpu) % rails_ : 0;
+    FLOWPLAN_ASSERT(rails_ > 0);
+    return topology::index(gpu) % rails_;
   }
 
   /// NVLink: to each rank of the node its own message and those that it passes on.
