@@ -9,6 +9,7 @@
 
 #include "flowplan/base/assert.hpp"
 #include "flowplan/base/text_file.hpp"
+#include "left_out.hpp"
 
 namespace flowplan::accuracy {
 
@@ -172,10 +173,11 @@ Score score(const std::vector<const Row*>& rows) {
   Score score;
   score.n = rows.size();
   if (rows.empty()) return score;
-  std::vector<double> errors;
+  std::vector<double> errors, left_out;
   double bias = 0.0;
   for (const Row* row : rows) {
     errors.push_back(row->ape());
+    if (row->left_out_percent) left_out.push_back(std::abs(*row->left_out_percent));
     if (row->band) {
       ++score.banded;
       if (row->in_band()) ++score.in_band;
@@ -191,19 +193,29 @@ Score score(const std::vector<const Row*>& rows) {
   score.mean_ape = sum / n;
   score.p90_ape = quantile(errors, 0.9);
   score.bias = bias / n;
+  score.left_out = left_out.size();
+  if (!left_out.empty()) {
+    std::sort(left_out.begin(), left_out.end());
+    score.left_out_median_ape = quantile(left_out, 0.5);
+    score.left_out_p90_ape = quantile(left_out, 0.9);
+  }
   return score;
 }
 
-Result<Report> validate(const catalog::Catalog& catalog, const std::string& path) {
+Result<Report> validate(const catalog::Catalog& catalog, const std::string& path,
+                        const std::vector<std::string>& left_out) {
   const auto text = read_text(path, max_measurement_bytes);
   if (!text) return fail(text.error());
-  auto report = validate_text(catalog, *text, path == "-" ? "<stdin>" : path);
+  std::vector<std::string> tables = left_out;
+  if (std::string beside = left_out_beside(path); !beside.empty())
+    tables.push_back(std::move(beside));
+  auto report = validate_text(catalog, *text, path == "-" ? "<stdin>" : path, tables);
   if (report) report->file = path;
   return report;
 }
 
 Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view text,
-                             const std::string& file) {
+                             const std::string& file, const std::vector<std::string>& left_out) {
   if (!text.empty() && !has_known_header(text)) return fail(unknown_format(file));
   const auto table = CsvTable::parse(text, file);
   if (!table) return fail(table.error());
@@ -213,6 +225,8 @@ Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view t
   report.file = file;
   report.details = format->predict(catalog, *table);
   report.rows = table->rows();
+  for (const std::string& errors : left_out)
+    if (auto read = add_left_out(errors, report.details); !read) return fail(read.error());
   std::vector<const Row*> predicted;
   for (const Row& row : report.details) {
     if (row.predicted) predicted.push_back(&row);

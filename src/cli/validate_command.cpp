@@ -22,7 +22,7 @@ int validate(const Arguments& arguments, Session& session) {
       code = planner::gravest(code, refuse(session, std::move(*fault)));
       continue;
     }
-    auto report = accuracy::validate(*catalog, path);
+    auto report = accuracy::validate(*catalog, path, arguments.values("left-out"));
     if (report) {
       reports.push_back(std::move(*report));
     } else {
@@ -48,6 +48,14 @@ Command validate_command() {
       "latent attention).",
       {{"MEASUREMENTS", "CSV files of measurements.", 1, 1000000}},
       {{"rows", 0, "", "Show every predicted row.", false, {}},
+       {"left-out",
+        0,
+        "FILE",
+        "Also score the errors of rows by figures that were fitted without them: a CSV file with "
+        "`id` "
+        "and `left_out_error_percent`. X-left-out.csv beside X.csv is taken unasked. Repeatable.",
+        true,
+        {}},
        format_option(),
        output_option(),
        catalog_option()},

@@ -31,16 +31,24 @@ std::string label(const By& by) {
   return text;
 }
 
-std::vector<Cell> scored(std::string name, const Score& score) {
-  return {std::move(name),
-          fmt::format("{}", score.n),
-          error_text(score.median_ape),
-          error_text(score.mean_ape),
-          error_text(score.p90_ape),
-          fmt::format("{:+.1f}", score.bias),
-          score.banded == 0 ? "-"
-                            : fmt::format("{:.0f} %", 100.0 * static_cast<double>(score.in_band) /
-                                                          static_cast<double>(score.banded))};
+std::vector<Cell> scored(std::string name, const Score& score, bool left_out) {
+  std::vector<Cell> cells{std::move(name),
+                          fmt::format("{}", score.n),
+                          error_text(score.median_ape),
+                          error_text(score.mean_ape),
+                          error_text(score.p90_ape),
+                          fmt::format("{:+.1f}", score.bias),
+                          score.banded == 0
+                              ? "-"
+                              : fmt::format("{:.0f} %", 100.0 * static_cast<double>(score.in_band) /
+                                                            static_cast<double>(score.banded))};
+  if (left_out) {
+    const bool any = score.left_out > 0;
+    cells.push_back(fmt::format("{}", score.left_out));
+    cells.push_back(any ? error_text(score.left_out_median_ape) : "-");
+    cells.push_back(any ? error_text(score.left_out_p90_ape) : "-");
+  }
+  return cells;
 }
 
 Section errors(const Report& report) {
@@ -56,9 +64,13 @@ Section errors(const Report& report) {
                          {"in band"}},
                         {}},
                   {}};
-  section.table->rows.push_back(scored("overall", report.overall));
+  const bool left_out = report.overall.left_out > 0;
+  if (left_out)
+    for (const char* column : {"left out", "median of those", "p90 of those"})
+      section.table->columns.push_back({column});
+  section.table->rows.push_back(scored("overall", report.overall, left_out));
   for (const Report::Group& group : report.groups)
-    section.table->rows.push_back(scored(label(group.by), group.score));
+    section.table->rows.push_back(scored(label(group.by), group.score, left_out));
   return section;
 }
 
@@ -107,13 +119,19 @@ Section details(const Report& report, bool all) {
 }
 
 nlohmann::ordered_json score_json(const Score& score) {
-  return {{"n", score.n},
-          {"median_ape", score.median_ape},
-          {"mean_ape", score.mean_ape},
-          {"p90_ape", score.p90_ape},
-          {"bias", score.bias},
-          {"banded", score.banded},
-          {"in_band", score.in_band}};
+  Json json{{"n", score.n},
+            {"median_ape", score.median_ape},
+            {"mean_ape", score.mean_ape},
+            {"p90_ape", score.p90_ape},
+            {"bias", score.bias},
+            {"banded", score.banded},
+            {"in_band", score.in_band}};
+  if (score.left_out > 0) {
+    json["left_out"] = score.left_out;
+    json["left_out_median_ape"] = score.left_out_median_ape;
+    json["left_out_p90_ape"] = score.left_out_p90_ape;
+  }
+  return json;
 }
 
 nlohmann::ordered_json report_json(const Report& report, bool rows) {

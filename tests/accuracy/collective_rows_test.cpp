@@ -204,7 +204,7 @@ TEST_CASE("bands hold four of five left-out rows, and are no wider than twice th
   std::map<std::string, const Row*> by_id;
   for (const Row& row : public_rows())
     by_id[row.id] = &row;
-  const auto table = CsvTable::read(FLOWPLAN_SOURCE_DIR "/tests/accuracy/left_out.csv");
+  const auto table = CsvTable::read(FLOWPLAN_SOURCE_DIR "/tests/accuracy/collectives-left-out.csv");
   REQUIRE(table);
   std::size_t inside = 0;
   std::vector<double> errors, widths;

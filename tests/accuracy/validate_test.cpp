@@ -63,4 +63,32 @@ TEST_CASE("a table that no format knows is refused with the known headers") {
   std::filesystem::remove(path);
 }
 
+TEST_CASE("errors of rows left out of a fit are scored beside: those beside the file and others") {
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto path = (folder / "flowplan_few.csv").string();
+  const auto beside = (folder / "flowplan_few-left-out.csv").string();
+  const auto other = (folder / "flowplan_other.csv").string();
+  std::ifstream all(FLOWPLAN_SOURCE_DIR "/tests/accuracy/collectives.csv");
+  std::ofstream few(path);
+  for (std::string line; std::getline(all, line);)
+    if (line.starts_with("id,") || line.starts_with("C0147,") || line.starts_with("C0148,"))
+      few << line << "\n";
+  few.close();
+  std::ofstream(beside) << "id,left_out_error_percent\nC0147,-8\nC9999,50\n";
+  std::ofstream(other)
+      << "id,left_out_time_us_error_percent,left_out_busbw_error_percent\nC0148,2,70\n";
+  const auto report = accuracy::validate(accuracy::shipped_catalog(), path, {other});
+  REQUIRE(report);
+  CHECK(report->overall.n == 2);
+  CHECK(report->overall.left_out == 2);
+  CHECK(report->overall.left_out_median_ape == Approx(5.0));  // between 2 and 8
+  CHECK(report->overall.left_out_p90_ape == Approx(7.4));     // 2 + 0.9 x 6
+
+  const auto refused = accuracy::validate(accuracy::shipped_catalog(), path, {path});
+  REQUIRE(!refused);
+  CHECK(refused.error()[0].code == Code::wrong_kind_of_file);
+  for (const auto& file : {path, beside, other})
+    std::filesystem::remove(file);
+}
+
 }  // namespace validate_test

@@ -27,6 +27,9 @@ struct Row {
   /// Largest share of a link's line rate that the prediction takes, where its model says what links
   /// carry; more than 1 would beat physics.
   std::optional<double> link_share = std::nullopt;
+  /// Signed error in percent of a prediction by figures that were fitted without the row's group,
+  /// where a table of such errors has the row.
+  std::optional<double> left_out_percent = std::nullopt;
 
   /// Absolute percentage error; must be predicted.
   [[nodiscard]] double ape() const;
@@ -62,6 +65,8 @@ struct Score {
   double median_ape = 0, mean_ape = 0, p90_ape = 0;  ///< percent
   double bias = 0;                                   ///< percent: mean of predicted / measured - 1
   std::size_t banded = 0, in_band = 0;               ///< rows with a band; those inside it
+  std::size_t left_out = 0;                          ///< rows that were left out of a fit
+  double left_out_median_ape = 0, left_out_p90_ape = 0;  ///< percent, of those
 };
 [[nodiscard]] Score score(const std::vector<const Row*>& rows);
 
@@ -85,11 +90,16 @@ struct Report {
   std::vector<Row> details;
 };
 
-/// Reads the file, predicts its rows, scores them. Errors: FP016 when no format has that header
-/// (the known ones are named), and those of CsvTable.
-[[nodiscard]] Result<Report> validate(const catalog::Catalog& catalog, const std::string& path);
-/// The same of a text; `file` is its name.
+/// Reads the file, predicts its rows, scores them. `left_out` are tables of the errors of rows by
+/// figures that were fitted without them: columns `id` and `left_out_error_percent`, or
+/// `left_out_METRIC_error_percent` for rows of one metric. One beside the file, `X-left-out.csv` of
+/// `X.csv`, is taken unasked. Errors: FP016 when no format has that header (the known ones are
+/// named), and those of CsvTable.
+[[nodiscard]] Result<Report> validate(const catalog::Catalog& catalog, const std::string& path,
+                                      const std::vector<std::string>& left_out = {});
+/// The same of a text; `file` is its name, beside which nothing is looked for.
 [[nodiscard]] Result<Report> validate_text(const catalog::Catalog& catalog, std::string_view text,
-                                           const std::string& file);
+                                           const std::string& file,
+                                           const std::vector<std::string>& left_out = {});
 
 }  // namespace flowplan::accuracy
