@@ -8,6 +8,9 @@ target_compile_options(flowplan_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns inside std::string (GCC bug 105651)
   $<$<BOOL:${FLOWPLAN_WERROR}>:-Werror>)
+# What nothing calls is left out of the programs.
+target_compile_options(flowplan_options INTERFACE $<$<CONFIG:Release>:-ffunction-sections>)
+target_link_options(flowplan_options INTERFACE $<$<CONFIG:Release>:LINKER:--gc-sections>)
 if(CMAKE_UNITY_BUILD)
   # A class of a file that holds one of another file-local class is no fault where both are compiled as one.
   target_compile_options(flowplan_options INTERFACE

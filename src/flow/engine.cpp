@@ -52,9 +52,9 @@ LinkId Engine::bottleneck(std::uint32_t flow) const {
   const Layout& layout = sharing_.layout();
   std::uint32_t holder = holder_[flow];
   if (!held_s_.empty()) {
-    const double* begin = &held_s_[held_slot(flow, nobody)];
-    const double* cap = &held_s_[held_slot(flow, Sharing::by_cap)];
-    const double* longest = std::max_element(begin, cap + 1);
+    const float* begin = &held_s_[held_slot(flow, nobody)];
+    const float* cap = &held_s_[held_slot(flow, Sharing::by_cap)];
+    const float* longest = std::max_element(begin, cap + 1);
     holder = longest == cap
                  ? Sharing::by_cap
                  : layout.row[layout.first_hop[flow] + static_cast<std::size_t>(longest - begin)];
@@ -75,7 +75,7 @@ std::size_t Engine::held_slot(std::uint32_t flow, std::uint32_t holder) const {
 }
 
 void Engine::settle_held(std::uint32_t flow, double until_s) {
-  held_s_[held_slot(flow, holder_[flow])] += until_s - held_since_s_[flow];
+  held_s_[held_slot(flow, holder_[flow])] += static_cast<float>(until_s - held_since_s_[flow]);
   held_since_s_[flow] = until_s;
 }
 
@@ -83,10 +83,10 @@ void Engine::settle_held(std::uint32_t flow, double until_s) {
 void Engine::keep_history() {
   if (!held_s_.empty()) return;
   const Layout& layout = sharing_.layout();
-  held_s_.assign(layout.row.size() + flows_.size(), 0.0);
+  held_s_.assign(layout.row.size() + flows_.size(), 0.0F);
   for (std::uint32_t f = 0; f < flows_.size(); ++f) {
     const bool ended = holder_[f] != nobody && !sharing_.runs(f);
-    if (ended) held_s_[held_slot(f, holder_[f])] = held_since_s_[f];
+    if (ended) held_s_[held_slot(f, holder_[f])] = static_cast<float>(held_since_s_[f]);
   }
 }
 

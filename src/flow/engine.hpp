@@ -57,8 +57,8 @@ class Engine {
   /// is kept.
   std::vector<double> held_since_s_;
   /// Per flow: seconds held by each hop and, last, by the cap. Empty as long as each flow has run
-  /// once and with one holder, which takes no count.
-  std::vector<double> held_s_;
+  /// once and with one holder, which takes no count. Only compared: single precision will do.
+  std::vector<float> held_s_;
 
   std::vector<std::uint32_t> ended_;
   std::vector<std::uint32_t> rebased_;  // kept for its memory only

@@ -131,9 +131,10 @@ class Sharing {
   // Per flow.
   std::vector<double> level_;
   std::vector<std::uint32_t> holder_;
-  std::vector<std::uint32_t> where_;    // place in running_
-  std::vector<std::uint32_t> seen_;     // last flood that came here; empty before the first one
-  std::vector<std::uint8_t> unfrozen_;  // 1 for flows that this solve has not frozen yet
+  std::vector<std::uint32_t> where_;  // place in running_
+  /// 1 for flows that a flood has reached and those that this solve has not frozen yet; 0 between
+  /// solves.
+  std::vector<std::uint8_t> unfrozen_;
 
   std::vector<std::uint32_t> running_;
   std::size_t running_hops_ = 0;

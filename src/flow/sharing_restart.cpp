@@ -57,7 +57,9 @@ double Sharing::water_level(std::uint32_t row) const {
 /// are not slower than `floor`, or simply all such flows.
 void Sharing::collect(double floor) {
   if (fresh_.size() == running_.size()) {
-    sweep(floor);
+    touched_links_ = busy_;
+    reached_.swap(fresh_);
+    moved_.reserve(reached_.size());
   } else if (floods_to_skip_ > 0) {
     --floods_to_skip_;
     sweep(floor);
@@ -71,12 +73,11 @@ void Sharing::collect(double floor) {
 }
 
 bool Sharing::flood(double floor) {
-  if (seen_.empty()) seen_.assign(level_.size(), 0);
   ++flood_;
   flood_budget_ = running_hops_ / flood_part;
   touched_links_.clear();
   for (const std::uint32_t flow : fresh_) {
-    seen_[flow] = flood_;
+    unfrozen_[flow] = 1;
     reached_.push_back(flow);
   }
   for (const std::uint32_t r : left_links_) {
@@ -91,7 +92,7 @@ bool Sharing::flood(double floor) {
   return true;
 }
 
-/// False when the budget ran out.
+/// False when the budget ran out; the flows that are marked by then are among those of a sweep.
 bool Sharing::reach_from(std::uint32_t row, double floor) {
   Link& link = links_[row];
   if (std::exchange(link.seen, flood_) == flood_) return true;
@@ -99,7 +100,7 @@ bool Sharing::reach_from(std::uint32_t row, double floor) {
   flood_budget_ -= link.running;
   touched_links_.push_back(row);
   for (const std::uint32_t flow : members(row)) {
-    if (level_[flow] < floor || std::exchange(seen_[flow], flood_) == flood_) continue;
+    if (level_[flow] < floor || std::exchange(unfrozen_[flow], std::uint8_t{1}) == 1) continue;
     reached_.push_back(flow);
   }
   return true;

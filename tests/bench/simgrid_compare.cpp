@@ -279,10 +279,11 @@ void compare(const Comparison& c, int repeat) {
   const auto total = [](const Run& run) { return run.total_s(); };
   const auto peak = [](const Run& run) { return run.peak_mib; };
   fmt::print(
-      "{:<34}{:>8}{:>10.6f}{:>10.6f}{:>10.4f}{:>10.4f}{:>9.1f}x{:>9.1f}x{:>8.1f}{:>8.1f}{:>10.1e}"
+      "{:<34}{:>8}{:>10.6f}{:>10.6f}{:>10.4f}{:>10.4f}{:>9.1f}x{:>9.1f}x{:>8.2f}{:>8.1f}{:>7.1f}x{:"
+      ">10.1e}"
       "\n",
       c.name, script.flows, of(ours, build), of(ours, solve), of(theirs, build), of(theirs, solve),
-      ratio(solve), ratio(total), of(ours, peak), of(theirs, peak),
+      ratio(solve), ratio(total), of(ours, peak), of(theirs, peak), ratio(peak),
       std::abs(ours[0].makespan_s / theirs[0].makespan_s - 1.0));
   std::fflush(stdout);
 }
@@ -308,10 +309,11 @@ int main(int argc, char** argv) {
       fail(fmt::format("unknown argument '{}'", word));
     }
   }
-  fmt::print("{:<34}{:>8}{:>20}{:>20}{:>20}{:>16}{:>10}\n", "", "", "flowplan (s)", "SimGrid (s)",
+  fmt::print("{:<34}{:>8}{:>20}{:>20}{:>20}{:>24}{:>10}\n", "", "", "flowplan (s)", "SimGrid (s)",
              "SimGrid / flowplan", "peak MiB", "makespan");
-  fmt::print("{:<34}{:>8}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}{:>10}\n", "case", "flows",
-             "build", "run", "build", "run", "run", "all", "ours", "its", "differ");
+  fmt::print("{:<34}{:>8}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}{:>8}{:>10}\n", "case",
+             "flows", "build", "run", "build", "run", "run", "all", "ours", "its", "ratio",
+             "differ");
   std::fflush(stdout);
   for (const Comparison& c : comparisons()) {
     const bool named = std::find(wanted.begin(), wanted.end(), c.name) != wanted.end();
