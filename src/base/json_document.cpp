@@ -56,14 +56,14 @@ class Builder : public nlohmann::json_sax<Json> {
   bool string(string_t& value) override { return put(std::move(value)); }
   bool binary(binary_t&) override { return false; }
 
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool start_object(std::size_t) override { return open(false); }
+  bool start_array(std::size_t) override { return open(true); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
   bool key(string_t& value) override {
     Frame& frame = frames_.back();
-    if (!frame.keys.insert(value).second) frame.duplicates.push_back(value);
+    if (frame.has(value)) frame.duplicates.push_back(value);
     frame.key = std::move(value);
     return true;
   }
@@ -88,12 +88,40 @@ class Builder : public nlohmann::json_sax<Json> {
   const std::vector<std::string>& duplicates() const { return duplicates_; }
 
  private:
+  /// A value that is not complete. Its parts become JSON when all are there: members of an ordered
+  /// object that grows are copied, and its own insertion searches all keys.
   struct Frame {
-    Json value;
-    std::string pointer;
-    std::string key;
-    std::unordered_set<std::string> keys;
+    bool is_array = false;
+    std::string key;  // of the member to come
+    std::vector<Json> items;
+    std::vector<std::pair<std::string, Json>> members;
+    std::unordered_set<std::string> keys;  // of the members, once they are many
     std::vector<std::string> duplicates;
+
+    /// Whether there is a member of this name.
+    bool has(const std::string& name) {
+      constexpr std::size_t many = 16;
+      if (members.size() < many) {
+        return std::any_of(members.begin(), members.end(),
+                           [&](const auto& member) { return member.first == name; });
+      }
+      if (keys.empty())
+        for (const auto& member : members)
+          keys.insert(member.first);
+      return !keys.insert(name).second;
+    }
+
+    Json take() {
+      if (is_array) return Json(std::move(items));
+      Json object = Json::object();
+      using Members =
+          std::vector<std::pair<const std::string, Json>, Json::object_t::allocator_type>;
+      Members& all = object.get_ref<Json::object_t&>();
+      all.reserve(members.size());
+      for (auto& [name, value] : members)
+        all.emplace_back(std::move(name), std::move(value));
+      return object;
+    }
   };
 
   bool put(Json value) {
@@ -102,42 +130,40 @@ class Builder : public nlohmann::json_sax<Json> {
       return true;
     }
     Frame& frame = frames_.back();
-    if (frame.value.is_array()) {
-      frame.value.push_back(std::move(value));
+    if (frame.is_array) {
+      frame.items.push_back(std::move(value));
     } else {
-      // ordered_map's own insertion searches all keys; they are known to be distinct here.
-      using Members =
-          std::vector<std::pair<const std::string, Json>, Json::object_t::allocator_type>;
-      static_cast<Members&>(frame.value.get_ref<Json::object_t&>())
-          .emplace_back(std::move(frame.key), std::move(value));
+      frame.members.emplace_back(std::move(frame.key), std::move(value));
     }
     return true;
   }
 
-  bool open(Json value) {
+  bool open(bool array) {
     if (static_cast<int>(frames_.size()) >= max_depth_) {
       const auto levels = static_cast<std::size_t>(max_depth_);
       faults_.push_back(error(Code::json_too_deep, text_.at(offset_deeper_than(text_.text, levels)),
                               fmt::format("values are nested deeper than {} levels", max_depth_)));
       return false;
     }
-    std::string pointer;
-    if (!frames_.empty()) {
-      const Frame& outer = frames_.back();
-      pointer = outer.value.is_array() ? child_pointer(outer.pointer, outer.value.size())
-                                       : child_pointer(outer.pointer, outer.key);
-    }
-    frames_.push_back({std::move(value), std::move(pointer), {}, {}, {}});
+    frames_.emplace_back().is_array = array;
     return true;
   }
 
   bool close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    for (const std::string& key : frame.duplicates) {
-      duplicates_.push_back(child_pointer(frame.pointer, key));
-    }
-    return put(std::move(frame.value));
+    for (const std::string& key : frame.duplicates)
+      duplicates_.push_back(child_pointer(pointer_of_next(), key));
+    return put(frame.take());
+  }
+
+  /// Of the value that is put next.
+  std::string pointer_of_next() const {
+    std::string pointer;
+    for (const Frame& frame : frames_)
+      pointer = frame.is_array ? child_pointer(pointer, frame.items.size())
+                               : child_pointer(pointer, frame.key);
+    return pointer;
   }
 
   const Text& text_;
