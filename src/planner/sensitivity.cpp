@@ -245,11 +245,17 @@ const double* metric_of(const std::vector<Metric>& metrics, std::string_view id)
 
 /// Money and time of the whole where there is a budget, the speed in any case.
 std::vector<std::string> shown_metrics(const std::vector<Metric>& base) {
-  constexpr std::array wanted{
-      "operations.cost_usd", "operations.days",
-      "training.cost_usd",   "training.days",
-      "training.step_time",  "inference.ttft_p99",
-      "inference.tpot_p99",  "inference.cost_per_million_output_tokens_usd"};
+  constexpr std::array wanted{"operations.cost_usd",
+                              "operations.days",
+                              "training.cost_usd",
+                              "training.days",
+                              "training.step_time",
+                              "posttraining.cost_usd",
+                              "posttraining.days",
+                              "posttraining.step_time",
+                              "inference.ttft_p99",
+                              "inference.tpot_p99",
+                              "inference.cost_per_million_output_tokens_usd"};
   constexpr std::size_t most = 2;
   std::vector<std::string> shown;
   for (const char* id : wanted)

@@ -51,7 +51,7 @@ std::string placement_text(const PosttrainingAnswer& post, std::uint32_t gpus) {
   std::string text = fmt::format("{}: {} GPUs train, {} generate", name(job.placement),
                                  gpus - job.rollout_gpus, job.rollout_gpus);
   if (job.placement == posttraining::Placement::asynchronous)
-    text += fmt::format(", at most {:g} versions ahead{}", job.staleness,
+    text += fmt::format(", samples let in at most {:g} versions ahead{}", job.staleness,
                         job.partial ? "" : ", drained at each update");
   return text;
 }

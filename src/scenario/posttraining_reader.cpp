@@ -10,6 +10,7 @@
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/inference/engine_profile.hpp"
 #include "flowplan/posttraining/profile.hpp"
+#include "token_count.hpp"
 
 namespace flowplan::scenario {
 
@@ -40,26 +41,6 @@ void take_optional(std::optional<T>& target, const PostJson& json, const char* k
   if (const auto found = json.find(key); found != json.end()) target = found->get<T>();
 }
 
-/// A number, or a distribution whose mean is that after the cut.
-TokenCount drawn_tokens(const PostJson& json, const char* key, double otherwise) {
-  TokenCount count{TokenCount::Kind::fixed, otherwise, 0.0};
-  const auto found = json.find(key);
-  if (found == json.end()) return count;
-  if (found->is_number()) {
-    count.mean = found->get<double>();
-    return count;
-  }
-  count.mean = found->value("mean", otherwise);
-  count.spread = found->value("spread", 0.0);
-  count.most = found->value("most", count.most);
-  const std::string kind = found->value("kind", "fixed");
-  if (kind == "uniform") count.kind = TokenCount::Kind::uniform;
-  if (kind == "below") count.kind = TokenCount::Kind::below;
-  if (kind == "lognormal") count.kind = TokenCount::Kind::lognormal;
-  if (kind == "exponential") count.kind = TokenCount::Kind::exponential;
-  return count.kind == TokenCount::Kind::fixed ? count : post::with_mean(count, count.mean);
-}
-
 class PosttrainingReader {
  public:
   PosttrainingReader(const catalog::Catalog& catalog, const JsonDocument& document,
@@ -70,8 +51,8 @@ class PosttrainingReader {
     method();
     take_optional(section_.steps, json_, "steps");
     take_optional(section_.samples, json_, "samples_per_step");
-    section_.prompt = drawn_tokens(json_, "prompt_tokens", default_tokens);
-    section_.response = drawn_tokens(json_, "response_tokens", default_tokens);
+    section_.prompt = drawn(json_, "prompt_tokens", default_tokens, "/workload");
+    section_.response = drawn(json_, "response_tokens", default_tokens, "/workload");
     section_.seed = json_.value("seed", std::uint64_t{1});
     section_.batching = by_name(std::array{post::Batching::packed, post::Batching::padded,
                                            post::Batching::padded_to_longest},
@@ -138,9 +119,10 @@ class PosttrainingReader {
     take_optional(section_.max_sequences, json, "max_sequences");
     if (const auto found = json.find("tools"); found != json.end()) {
       inference::AgentLoop loop;
-      loop.calls = drawn_tokens(*found, "calls", 1.0);
-      loop.tool_tokens = drawn_tokens(*found, "tool_tokens", default_tool_tokens);
-      loop.tool_ms = drawn_tokens(*found, "tool_ms", default_tool_ms);
+      loop.calls = drawn(*found, "calls", 1.0, "/workload/rollout/tools");
+      loop.tool_tokens =
+          drawn(*found, "tool_tokens", default_tool_tokens, "/workload/rollout/tools");
+      loop.tool_ms = drawn(*found, "tool_ms", default_tool_ms, "/workload/rollout/tools");
       section_.tools = loop;
     }
     if (const auto found = json.find("verifier"); found != json.end()) {
@@ -195,6 +177,13 @@ class PosttrainingReader {
       faults_.add(Code::unknown_name, "/workload/profile",
                   fmt::format("the catalog has no post-training profile `{}`", section_.profile),
                   suggest(section_.profile, known));
+  }
+
+  /// Distributions are stated by the mean after the cut.
+  TokenCount drawn(const PostJson& json, const char* key, double otherwise,
+                   const std::string& pointer) {
+    const TokenCount count = token_count(json, key, otherwise, pointer, faults_);
+    return count.kind == TokenCount::Kind::fixed ? count : post::with_mean(count, count.mean);
   }
 
   /// Keys that say nothing for the method.

@@ -10,6 +10,7 @@
 #include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/inference/engine_profile.hpp"
 #include "model_reader.hpp"
+#include "token_count.hpp"
 
 namespace flowplan::scenario {
 
@@ -17,7 +18,6 @@ namespace {
 
 using ServingJson = nlohmann::ordered_json;
 using inference::Arrivals;
-using inference::TokenCount;
 
 constexpr double default_input_tokens = 1024.0;
 constexpr double default_output_tokens = 256.0;
@@ -104,29 +104,11 @@ class ServingReader {
       if (inference::name(one) == text) section_.routing = one;
   }
 
-  static TokenCount tokens(const ServingJson& json, const char* key, double otherwise) {
-    TokenCount count{TokenCount::Kind::fixed, otherwise, 0.0};
-    const auto found = json.find(key);
-    if (found == json.end()) return count;
-    if (found->is_number()) {
-      count.mean = found->get<double>();
-      return count;
-    }
-    count.mean = found->value("mean", otherwise);
-    count.spread = found->value("spread", 0.0);
-    count.most = found->value("most", count.most);
-    const std::string kind = found->value("kind", "fixed");
-    if (kind == "uniform") count.kind = TokenCount::Kind::uniform;
-    if (kind == "below") count.kind = TokenCount::Kind::below;
-    if (kind == "lognormal") count.kind = TokenCount::Kind::lognormal;
-    if (kind == "exponential") count.kind = TokenCount::Kind::exponential;
-    return count;
-  }
-
   void load(const ServingJson& json) {
     inference::Load& load = section_.load;
-    load.input = tokens(json, "input_tokens", default_input_tokens);
-    load.output = tokens(json, "output_tokens", default_output_tokens);
+    load.input = token_count(json, "input_tokens", default_input_tokens, "/workload/load", faults_);
+    load.output =
+        token_count(json, "output_tokens", default_output_tokens, "/workload/load", faults_);
     load.shared_tokens = json.value("shared_prefix_tokens", 0u);
     load.shared_texts = json.value("shared_prefixes", 1u);
     load.arrivals.cv = json.value("cv", 1.0);

@@ -34,7 +34,7 @@ flow::LinkId cut_of(const Cluster& cluster, GpuId gpu) {
   if (has_near) {
     cluster.route(gpu, near, links);
     // The neighbour's own port is its own trouble.
-    links.resize(std::min<std::size_t>(links.size(), 1));
+    if (links.size() > 1) links.erase(links.begin() + 1, links.end());
   }
   if (cluster.has_nics() && cluster.domains() > 1) {
     std::vector<flow::LinkId> out;

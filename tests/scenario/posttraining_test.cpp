@@ -97,6 +97,10 @@ TEST_CASE("keys that say nothing for the method are refused") {
         Code::missing_key);
   CHECK(faults_of(text_of(R"("model": "qwen2.5-7b", "profile": "nobody")")).front().code ==
         Code::unknown_name);
+  CHECK(
+      faults_of(text_of(R"("model": "qwen2.5-7b", "response_tokens": {"mean": 6000, "most": 10})"))
+          .front()
+          .code == Code::value_out_of_range);
   CHECK(faults_of(text_of(R"("model": "qwen2.5-7b", "seq_len": 8)")).front().code ==
         Code::unknown_key);
   CHECK(faults_of(text_of(R"("model": "qwen2.5-7b")", 2, R"(, "operations": {})")).front().code ==
