@@ -189,10 +189,16 @@ void run_apart(StepParts& parts, OverlapRun run) {
   r.pools = {{"trainer", parts.trainer_gpus, run.trainer_idle},
              {"rollout", parts.rollout_gpus, run.rollout_idle}};
   r.timeline = std::move(run.timeline);
-  r.limit = largest({{stragglers ? "stragglers" : "generation", run.waiting},
-                     {"training", parts.passes.total()},
-                     {"sync", r.sync},
-                     {"controller", r.controller}});
+  // The pool that the other one waits for: a trainer that is hardly idle is the limit itself.
+  constexpr double hardly_idle = 0.05;
+  if (run.trainer_idle > std::max(hardly_idle, run.rollout_idle)) {
+    r.limit = stragglers || r.tail > r.generation / 2.0 ? "stragglers" : "generation";
+  } else {
+    r.limit = largest({{stragglers ? "stragglers" : "generation", run.waiting},
+                       {"training", parts.passes.total()},
+                       {"sync", r.sync},
+                       {"controller", r.controller}});
+  }
 }
 
 }  // namespace flowplan::posttraining

@@ -58,6 +58,24 @@ TEST_CASE("overlapping pools are at best as fast as the slower of them") {
   CHECK(off.mean_staleness == Approx(1.0).margin(0.01));
 }
 
+TEST_CASE("the limit is the pool that the other one waits for") {
+  RlJob job = apart(Placement::asynchronous);
+  job.load.response = {inference::TokenCount::Kind::fixed, 8192.0, 0.0};
+  job.pack_tokens = 16384;
+  job.staleness = 1.0;
+  job.log_prob_micro_batch = 1;
+  const RlStep long_answers = must_step(two_nodes(), job);
+  CAPTURE(long_answers.pools[0].idle_share, long_answers.pools[1].idle_share);
+  CHECK(long_answers.pools[0].idle_share > 0.1);
+  CHECK(long_answers.limit == "generation");  // equal lengths have no stragglers
+
+  job.load.response.mean = 64.0;
+  job.epochs = 64;  // so that the controller does not count
+  const RlStep much_training = must_step(two_nodes(), job);
+  CHECK(much_training.pools[1].idle_share > much_training.pools[0].idle_share);
+  CHECK(much_training.limit == "training");
+}
+
 TEST_CASE("each model that an algorithm needs costs its passes") {
   RlJob job = grpo_7b(16);
   const RlStep grpo = must_step(two_nodes(), job);
