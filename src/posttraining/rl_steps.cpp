@@ -176,7 +176,8 @@ void run_apart(StepParts& parts, OverlapRun run) {
   tree.id = "step";
   tree.label = "RL step";
   constexpr double mostly_idle = 0.3;  // engines wait for their last samples, not for room
-  const bool stragglers = run.rollout_idle > mostly_idle;
+  const bool stragglers = run.rollout_idle > mostly_idle || r.tail > r.generation / 2.0;
+  const char* generating = stragglers ? "stragglers" : "generation";
   add_leaf(tree, "step.wait", "Trainer waits for samples", run.waiting,
            stragglers ? "longest responses" : "decoding", stragglers ? "decoding" : "training",
            fmt::format("a batch alone takes {:.4g} s to generate, {:.4g} s to train on",
@@ -192,9 +193,9 @@ void run_apart(StepParts& parts, OverlapRun run) {
   // The pool that the other one waits for: a trainer that is hardly idle is the limit itself.
   constexpr double hardly_idle = 0.05;
   if (run.trainer_idle > std::max(hardly_idle, run.rollout_idle)) {
-    r.limit = stragglers || r.tail > r.generation / 2.0 ? "stragglers" : "generation";
+    r.limit = generating;
   } else {
-    r.limit = largest({{stragglers ? "stragglers" : "generation", run.waiting},
+    r.limit = largest({{generating, run.waiting},
                        {"training", parts.passes.total()},
                        {"sync", r.sync},
                        {"controller", r.controller}});

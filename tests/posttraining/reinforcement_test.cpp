@@ -1,5 +1,7 @@
 #include "flowplan/posttraining/reinforcement.hpp"
 
+#include <algorithm>
+
 #include "fixture.hpp"
 
 namespace flowplan::posttraining::reinforcement_test {
@@ -69,7 +71,20 @@ TEST_CASE("the limit is the pool that the other one waits for") {
   CHECK(long_answers.pools[0].idle_share > 0.1);
   CHECK(long_answers.limit == "generation");  // equal lengths have no stragglers
 
-  job.load.response.mean = 64.0;
+  const auto waiting = [](const RlStep& step) {
+    return std::find_if(step.time.children.begin(), step.time.children.end(),
+                        [](const Breakdown& part) { return part.id == "step.wait"; })
+        ->limit;
+  };
+  CHECK(waiting(long_answers) == "decoding");
+
+  job.load.response = {inference::TokenCount::Kind::lognormal, 1000.0, 2.0, 16000.0};
+  const RlStep spread = must_step(two_nodes(), job);
+  REQUIRE(spread.tail > spread.generation / 2.0);
+  CHECK(spread.limit == "stragglers");
+  CHECK(waiting(spread) == "longest responses");
+
+  job.load.response = {inference::TokenCount::Kind::fixed, 64.0, 0.0};
   job.epochs = 64;  // so that the controller does not count
   const RlStep much_training = must_step(two_nodes(), job);
   CHECK(much_training.pools[1].idle_share > much_training.pools[0].idle_share);
