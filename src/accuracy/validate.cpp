@@ -207,7 +207,7 @@ Result<Report> validate(const catalog::Catalog& catalog, const std::string& path
   const auto text = read_text(path, max_measurement_bytes);
   if (!text) return fail(text.error());
   std::vector<std::string> tables = left_out;
-  if (std::string beside = left_out_beside(path); !beside.empty())
+  if (std::string beside = left_out_beside(path); path != "-" && !beside.empty())
     tables.push_back(std::move(beside));
   auto report = validate_text(catalog, *text, path == "-" ? "<stdin>" : path, tables);
   if (report) report->file = path;

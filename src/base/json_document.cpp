@@ -63,7 +63,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool key(string_t& value) override {
     Frame& frame = frames_.back();
-    if (frame.has(value)) frame.duplicates.push_back(value);
+    if (frame.repeats(value)) frame.duplicates.push_back(value);
     frame.key = std::move(value);
     return true;
   }
@@ -98,8 +98,8 @@ class Builder : public nlohmann::json_sax<Json> {
     std::unordered_set<std::string> keys;  // of the members, once they are many
     std::vector<std::string> duplicates;
 
-    /// Whether there is a member of this name.
-    bool has(const std::string& name) {
+    /// Whether the member to come has the name of an earlier one. Asked once for each, in order.
+    bool repeats(const std::string& name) {
       constexpr std::size_t many = 16;
       if (members.size() < many) {
         return std::any_of(members.begin(), members.end(),

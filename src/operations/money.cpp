@@ -44,8 +44,7 @@ void note_term(const catalog::Catalog& catalog, const RunBill& bill, RunCost& co
   if (!term || held >= term.value) return;
   cost.notes.push_back(fmt::format(
       "a commitment for {:.0f} days, {:.4g} million USD in all, of which the run uses {:.3g} %; "
-      "the "
-      "price holds when the rest is used too",
+      "the price holds when the rest is used too",
       term.value, term.value * hours_per_day * bill.units * cost.usd_per_unit_hour / 1e6,
       100.0 * held / term.value));
 }
