@@ -1,6 +1,7 @@
 #include "flowplan/catalog/catalog.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include "flowplan/base/assert.hpp"
 #include "flowplan/catalog/prices.hpp"
+#include "constants_shelf.hpp"
 #include "loader.hpp"
 
 namespace flowplan::catalog {
@@ -113,13 +115,27 @@ std::optional<StoragePrice> Catalog::storage_price(std::string_view service, std
 }
 
 Result<const Constants*> Catalog::constants(std::string_view id) const {
-  std::vector<std::string> known;
-  for (const Constants& set : constants_) {
-    if (set.id() == id) return &set;
-    known.push_back(set.id());
+  for (const auto& set : replaced_)
+    if (set->id() == id) return set.get();
+  return constants_->get(id);
+}
+
+std::vector<std::string> Catalog::constants_ids(std::string_view kind) const {
+  return constants_->ids(kind);
+}
+
+Result<std::vector<const Constants*>> Catalog::all_constants() const {
+  std::vector<const Constants*> all;
+  Diagnostics faults;
+  for (const std::string& id : constants_ids()) {
+    if (auto set = constants(id)) {
+      all.push_back(*set);
+    } else {
+      std::move(set.error().begin(), set.error().end(), std::back_inserter(faults));
+    }
   }
-  return fail(
-      error(Code::unknown_name, fmt::format("unknown constants set `{}`", id), suggest(id, known)));
+  if (!faults.empty()) return fail(std::move(faults));
+  return all;
 }
 
 const Gpu& Catalog::gpu_of(const Instance& instance) const {

@@ -164,8 +164,8 @@ Result<Sheet> sheet(const Catalog& catalog, std::string_view name) {
     candidates.push_back(l.id);
   for (const ModelEntry& m : catalog.models())
     candidates.push_back(m.id);
-  for (const Constants& c : catalog.all_constants())
-    candidates.push_back(c.id());
+  for (std::string& id : catalog.constants_ids())
+    candidates.push_back(std::move(id));
   const auto near = nearest(name, candidates);
   return fail(error(
       Code::unknown_name,

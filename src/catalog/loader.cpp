@@ -71,25 +71,34 @@ Result<Catalog> Loader::run(const std::vector<std::string>& overlays) {
   for (const std::string& overlay : overlays)
     read_overlay(overlay);
   check_prices();
-  catalog_.constants_ = assemble(std::move(drafts_), directory_, faults_);
+  add(catalog_.constants_->check_laid());
   if (!faults_.empty()) return fail(std::move(faults_));
   catalog_.version_ = fmt::format("{}/{:08x}", newest_, static_cast<std::uint32_t>(files_.value()));
   return std::move(catalog_);
 }
 
-std::optional<JsonDocument> Loader::open(const std::string& path) {
+std::optional<std::string> Loader::text_of(const std::string& path) {
   auto text = read_text(path, max_file_bytes);
   if (!text) {
     add(std::move(text.error()));
     return std::nullopt;
   }
   files_.add(*text);
-  auto document = JsonDocument::parse(std::move(*text), path);
+  return std::move(*text);
+}
+
+std::optional<JsonDocument> Loader::parse(std::string text, const std::string& path) {
+  auto document = JsonDocument::parse(std::move(text), path);
   if (!document) {
     add(std::move(document.error()));
     return std::nullopt;
   }
   return std::move(*document);
+}
+
+std::optional<JsonDocument> Loader::open(const std::string& path) {
+  auto text = text_of(path);
+  return text ? parse(std::move(*text), path) : std::nullopt;
 }
 
 void Loader::read_base() {
@@ -108,17 +117,25 @@ void Loader::read_constants_folder() {
     if (entry.path().extension() == ".json") sets.push_back(entry.path());
   }
   std::sort(sets.begin(), sets.end());
-  for (const fs::path& path : sets) {
-    const auto document = open(path.string());
-    if (!document) continue;
-    EntryReader in(*document);
-    const std::string id = in.text(document->root(), "", "id");
-    if (!id.empty() && id != path.stem()) {
-      in.report("/id", fmt::format("a constants file is named after its id: `{}.json`", id));
-    }
-    lay_constants(in, id, "");
-    add(in.take_faults());
+  for (const fs::path& path : sets)
+    read_constants_file(path.string(), path.stem().string());
+}
+
+void Loader::read_constants_file(const std::string& path, const std::string& stem) {
+  auto text = text_of(path);
+  if (!text) return;
+  if (const auto head = catalog_.constants_->put(*text, path)) {
+    if (head->id == stem) return note_date(head->as_of);
   }
+  const auto document = parse(std::move(*text), path);
+  if (!document) return;
+  EntryReader in(*document);
+  const std::string id = in.text(document->root(), "", "id");
+  if (!id.empty() && id != stem) {
+    in.report("/id", fmt::format("a constants file is named after its id: `{}.json`", id));
+  }
+  lay_constants(in, id, "");
+  add(in.take_faults());
 }
 
 void Loader::read_price_table() {
@@ -351,19 +368,8 @@ void Loader::lay_purchase(EntryReader& in) {
 
 void Loader::lay_constants(EntryReader& in, const std::string& id, const std::string& pointer) {
   if (id.empty()) return;
-  const Json& set = in.at(pointer);
-  ConstantsDraft* draft = by_id(drafts_, id);
-  if (draft == nullptr) {
-    drafts_.push_back({id, in.text(set, pointer, "kind"), "", "", {}, {}});
-    draft = &drafts_.back();
-  }
-  draft->place.file = in.document().file();
-  draft->place.pointer = pointer;
-  if (set.contains("about")) draft->about = in.text(set, pointer, "about");
-  if (set.contains("extends")) draft->extends = in.text(set, pointer, "extends");
-  note_date(in.text(set, pointer, "as_of", false));
-  in.use_sources(set.contains("sources") ? set : in.document().root());
-  in.read_constants(set, pointer, draft->entries);
+  note_date(in.text(in.at(pointer), pointer, "as_of", false));
+  catalog_.constants_->lay(in, id, pointer);
 }
 
 void Loader::lay_aliases(EntryReader& in, const char* section, Names& names) {

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "constants_draft.hpp"
+#include "constants_shelf.hpp"
 #include "entry_reader.hpp"
 #include "flowplan/base/fingerprint.hpp"
 #include "flowplan/base/json_document.hpp"
@@ -19,14 +20,19 @@ namespace flowplan::catalog {
 /// earlier ones and itself define. Every fault of every file is collected.
 class Loader {
  public:
-  explicit Loader(std::string directory) : directory_(std::move(directory)) {}
+  explicit Loader(std::string directory) : directory_(std::move(directory)) {
+    catalog_.constants_ = std::make_shared<ConstantsShelf>(directory_);
+  }
 
   [[nodiscard]] Result<Catalog> run(const std::vector<std::string>& overlays);
 
  private:
+  [[nodiscard]] std::optional<std::string> text_of(const std::string& path);
+  [[nodiscard]] std::optional<JsonDocument> parse(std::string text, const std::string& path);
   [[nodiscard]] std::optional<JsonDocument> open(const std::string& path);
   void read_base();
   void read_constants_folder();
+  void read_constants_file(const std::string& path, const std::string& stem);
   void read_price_table();
   void read_overlay(const std::string& path);
 
@@ -50,7 +56,6 @@ class Loader {
 
   std::string directory_;
   Catalog catalog_;
-  std::vector<ConstantsDraft> drafts_;
   std::string newest_;
   Fingerprint files_;
   Diagnostics faults_;

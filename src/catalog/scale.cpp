@@ -1,5 +1,9 @@
 #include "flowplan/catalog/scale.hpp"
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "flowplan/base/assert.hpp"
 
 namespace flowplan::catalog {
@@ -43,8 +47,11 @@ Catalog scaled(Catalog catalog, const Scaling& scaling) {
       if (price.instance == scaling.id) price.per_hour = price.per_hour * scaling.factor;
   }
   if (scaling.what == Scaling::What::constant) {
-    for (Constants& set : catalog.constants_)
-      if (set.id() == scaling.id) set = scale_constant(set, scaling.constant, scaling.factor);
+    if (const auto set = catalog.constants(scaling.id)) {
+      auto scaled =
+          std::make_shared<Constants>(scale_constant(**set, scaling.constant, scaling.factor));
+      catalog.replaced_.insert(catalog.replaced_.begin(), std::move(scaled));
+    }
   }
   return catalog;
 }

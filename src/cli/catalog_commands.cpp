@@ -32,28 +32,28 @@ std::string names_in(const catalog::Catalog& catalog, CatalogPart part) {
   const auto add = [&](CatalogPart of, const auto& entries) {
     const bool priced = part == CatalogPart::prices && of == CatalogPart::instances;
     if (part != CatalogPart::all && part != of && !priced) return;
-    for (const auto& entry : entries) {
-      if constexpr (requires { entry.id(); })
-        text += std::string(entry.id()) + "\n";
-      else
-        text += entry.id + "\n";
-    }
+    for (const auto& entry : entries)
+      text += entry.id + "\n";
   };
   add(CatalogPart::instances, catalog.instances());
   add(CatalogPart::gpus, catalog.gpus());
   add(CatalogPart::models, catalog.models());
   add(CatalogPart::storage, catalog.storage_services());
-  add(CatalogPart::constants, catalog.all_constants());
+  if (part == CatalogPart::all || part == CatalogPart::constants)
+    for (const std::string& id : catalog.constants_ids())
+      text += id + "\n";
   return text;
 }
 
 int list(const Arguments& arguments, Session& session) {
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
+  const auto sets = catalog->all_constants();
+  if (!sets) return refuse(session, sets.error());
   const CatalogPart part = part_of(arguments.value("kind"));
   return emit(arguments, session,
-              renderings(session, [&] { return report::catalog_list(*catalog, part); },
-                         {{"json", [&] { return report::catalog_list_json(*catalog, part); }},
+              renderings(session, [&] { return report::catalog_list(*catalog, *sets, part); },
+                         {{"json", [&] { return report::catalog_list_json(*catalog, *sets, part); }},
                           {"names", [&] { return names_in(*catalog, part); }}}),
               0);
 }

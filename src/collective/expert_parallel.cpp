@@ -129,15 +129,20 @@ double distance(const Constants& set, const ExpertGroup& group) {
          other_version * std::abs(version - group.efa_version) + port_weight * ports;
 }
 
-SetChoice nearest_set(const catalog::Catalog& catalog, ExpertBackend backend,
-                      const ExpertGroup& group) {
+Result<SetChoice> nearest_set(const catalog::Catalog& catalog, ExpertBackend backend,
+                              const ExpertGroup& group) {
   SetChoice best;
-  for (const Constants& set : catalog.all_constants()) {
-    if (set.kind() != kind_of_sets || set.at("backend") != static_cast<double>(backend)) continue;
-    const double away = distance(set, group);
-    if (away < best.distance) best = {&set, away};
+  for (const std::string& id : catalog.constants_ids(kind_of_sets)) {
+    const auto set = catalog.constants(id);
+    if (!set) return fail(set.error());
+    if ((*set)->at("backend") != static_cast<double>(backend)) continue;
+    const double away = distance(**set, group);
+    if (away < best.distance) best = {*set, away};
   }
-  return best;
+  if (best.set != nullptr) return best;
+  return fail(error(Code::bad_collective,
+                    fmt::format("no constants for expert parallelism by {}", name(backend)),
+                    "sets of kind expert_parallel in the catalog"));
 }
 
 /// What measurements of the set say nothing about; empty when they do.
@@ -247,13 +252,9 @@ Result<ExpertOutcome> expert_parallel(const catalog::Catalog& catalog, ExpertBac
   ExpertGroup known = group;
   // A GPU alone on its node has nothing to send over NVLink: any rate does.
   if (known.nvlink.value() <= 0.0) known.nvlink = gigabytes_per_second(1.0);
-  const SetChoice choice = nearest_set(catalog, backend, known);
-  if (choice.set == nullptr) {
-    return fail(error(Code::bad_collective,
-                      fmt::format("no constants for expert parallelism by {}", name(backend)),
-                      "sets of kind expert_parallel in the catalog"));
-  }
-  const Constants& set = *choice.set;
+  const auto choice = nearest_set(catalog, backend, known);
+  if (!choice) return fail(choice.error());
+  const Constants& set = *choice->set;
   ExpertOutcome outcome;
   outcome.set = set.id();
   const StageLaw out(set, mode, 0, known), back(set, mode, 1, known);

@@ -34,18 +34,18 @@ std::optional<Version> parse_version(std::string_view text) {
 }
 
 /// The set "ID-SOFTWAREversion" with the lowest version that is not below the one asked for.
-const catalog::Constants* for_version(const catalog::Catalog& catalog, std::string_view id,
+std::optional<std::string> for_version(const catalog::Catalog& catalog, std::string_view id,
                                       std::string_view software, std::string_view version) {
   const std::optional<Version> wanted = parse_version(version);
-  if (!wanted) return nullptr;
+  if (!wanted) return std::nullopt;
   const std::string prefix = std::string(id) + "-" + std::string(software);
-  const catalog::Constants* found = nullptr;
+  std::optional<std::string> found;
   Version lowest{};
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (!set.id().starts_with(prefix)) continue;
-    const auto covers = parse_version(std::string_view(set.id()).substr(prefix.size()));
+  for (std::string& set : catalog.constants_ids()) {
+    if (!set.starts_with(prefix)) continue;
+    const auto covers = parse_version(std::string_view(set).substr(prefix.size()));
     if (!covers || *covers < *wanted) continue;
-    if (found == nullptr || *covers < lowest) found = &set, lowest = *covers;
+    if (!found || *covers < lowest) found = std::move(set), lowest = *covers;
   }
   return found;
 }
@@ -60,8 +60,10 @@ Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog, 
                                                const Versions& versions) {
   auto current = catalog.constants(id);
   if (!current) return current;
-  if (const auto* set = for_version(catalog, id, "nccl", versions.nccl)) return set;
-  if (const auto* set = for_version(catalog, id, "plugin", versions.plugin)) return set;
+  for (const auto& [software, version] :
+       {std::pair("nccl", versions.nccl), std::pair("plugin", versions.plugin)}) {
+    if (const auto set = for_version(catalog, id, software, version)) return catalog.constants(*set);
+  }
   return current;
 }
 

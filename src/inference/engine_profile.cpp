@@ -11,12 +11,15 @@ namespace {
 constexpr std::string_view engine_prefix = "engine-";
 constexpr std::string_view engine_kind = "engine";
 
-const catalog::Constants* find_engine(const catalog::Catalog& catalog, std::string_view name) {
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() != engine_kind) continue;
-    if (set.id() == name || set.id() == fmt::format("{}{}", engine_prefix, name)) return &set;
+/// By its id or by what follows the prefix.
+Result<const catalog::Constants*> find_engine(const catalog::Catalog& catalog,
+                                              std::string_view name) {
+  for (const std::string& set : catalog.constants_ids(engine_kind)) {
+    if (set == name || set == fmt::format("{}{}", engine_prefix, name))
+      return catalog.constants(set);
   }
-  return nullptr;
+  return fail(error(Code::unknown_name, fmt::format("there is no serving engine `{}`", name),
+                    suggest(name, engine_names(catalog))));
 }
 
 /// Reads figures, those of a generation first, and collects the names of those that are not there.
@@ -117,11 +120,9 @@ void read_scheduler(EngineReader& read, EngineProfile& p) {
 
 Result<EngineProfile> engine_profile(const catalog::Catalog& catalog, std::string_view name,
                                      catalog::GpuGeneration generation) {
-  const catalog::Constants* set = find_engine(catalog, name);
-  if (set == nullptr) {
-    return fail(error(Code::unknown_name, fmt::format("there is no serving engine `{}`", name),
-                      suggest(name, engine_names(catalog))));
-  }
+  const auto found = find_engine(catalog, name);
+  if (!found) return fail(found.error());
+  const catalog::Constants* set = *found;
   EngineReader read(*set, generation);
   EngineProfile profile;
   profile.id = set->id();
@@ -138,10 +139,8 @@ Result<EngineProfile> engine_profile(const catalog::Catalog& catalog, std::strin
 
 std::vector<std::string> engine_names(const catalog::Catalog& catalog) {
   std::vector<std::string> names;
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() == engine_kind && set.id().starts_with(engine_prefix))
-      names.push_back(set.id().substr(engine_prefix.size()));
-  }
+  for (const std::string& set : catalog.constants_ids(engine_kind))
+    if (set.starts_with(engine_prefix)) names.push_back(set.substr(engine_prefix.size()));
   return names;
 }
 

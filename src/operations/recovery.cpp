@@ -60,11 +60,8 @@ std::string_view term_id(Remedy remedy) {
 
 std::vector<std::string> recovery_names(const catalog::Catalog& catalog) {
   std::vector<std::string> names;
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() == recovery_kind && set.id().starts_with(recovery_prefix))
-      names.push_back(set.id().substr(recovery_prefix.size()));
-  }
-  std::sort(names.begin(), names.end());
+  for (const std::string& set : catalog.constants_ids(recovery_kind))
+    if (set.starts_with(recovery_prefix)) names.push_back(set.substr(recovery_prefix.size()));
   return names;
 }
 

@@ -1,5 +1,7 @@
 #include "flowplan/posttraining/profile.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace flowplan::posttraining {
@@ -13,17 +15,19 @@ constexpr std::string_view prefix_of_set = "posttraining-";
 
 std::vector<std::string> profile_names(const catalog::Catalog& catalog) {
   std::vector<std::string> names;
-  for (const catalog::Constants& set : catalog.all_constants())
-    if (set.kind() == kind_of_set) names.push_back(set.id().substr(prefix_of_set.size()));
+  for (const std::string& set : catalog.constants_ids(kind_of_set))
+    names.push_back(set.substr(prefix_of_set.size()));
   return names;
 }
 
 Result<Profile> profile(const catalog::Catalog& catalog, std::string_view name) {
-  const auto set = catalog.constants(fmt::format("{}{}", prefix_of_set, name));
-  if (!set) {
+  const std::vector<std::string> known = profile_names(catalog);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
     return fail(error(Code::unknown_name, fmt::format("no post-training profile `{}`", name),
-                      suggest(name, profile_names(catalog))));
+                      suggest(name, known)));
   }
+  const auto set = catalog.constants(fmt::format("{}{}", prefix_of_set, name));
+  if (!set) return fail(set.error());
   const catalog::Constants& c = **set;
   Profile p;
   p.id = c.id();

@@ -152,15 +152,15 @@ Section prices(const Catalog& catalog) {
   return section;
 }
 
-Section constants(const Catalog& catalog) {
+Section constants(const ConstantsSets& sets) {
   Section section{"Sets of constants",
                   {},
                   Table{{{"id", false}, {"kind", false}, {"figures"}, {"about", false}}, {}},
                   {}};
-  for (const catalog::Constants& one : catalog.all_constants()) {
-    section.table->rows.push_back({one.id(), one.kind(),
-                                   grouped(static_cast<std::int64_t>(one.entries().size())),
-                                   one.about()});
+  for (const catalog::Constants* one : sets) {
+    section.table->rows.push_back({one->id(), one->kind(),
+                                   grouped(static_cast<std::int64_t>(one->entries().size())),
+                                   one->about()});
   }
   return section;
 }
@@ -187,18 +187,19 @@ Json fact_json(const Fact& fact) {
 
 }  // namespace
 
-Document catalog_list(const Catalog& catalog, CatalogPart part) {
+Document catalog_list(const Catalog& catalog, const ConstantsSets& sets, CatalogPart part) {
   Document document{"", fmt::format("Catalog {}", catalog.version()), {}};
   if (wants(part, CatalogPart::instances)) document.sections.push_back(instances(catalog));
   if (wants(part, CatalogPart::gpus)) document.sections.push_back(gpus(catalog));
   if (wants(part, CatalogPart::models)) document.sections.push_back(models(catalog));
   if (wants(part, CatalogPart::storage)) document.sections.push_back(storage_services(catalog));
   if (wants(part, CatalogPart::prices)) document.sections.push_back(prices(catalog));
-  if (wants(part, CatalogPart::constants)) document.sections.push_back(constants(catalog));
+  if (wants(part, CatalogPart::constants)) document.sections.push_back(constants(sets));
   return document;
 }
 
-std::string catalog_list_json(const Catalog& catalog, CatalogPart part) {
+std::string catalog_list_json(const Catalog& catalog, const ConstantsSets& sets,
+                              CatalogPart part) {
   Json json{{"format_version", result_format_version},
             {"kind", "catalog"},
             {"version", catalog.version()}};
@@ -271,9 +272,8 @@ std::string catalog_list_json(const Catalog& catalog, CatalogPart part) {
   }
   if (wants(part, CatalogPart::constants)) {
     Json list = Json::array();
-    for (const catalog::Constants& one : catalog.all_constants()) {
-      list.push_back({{"id", one.id()}, {"kind", one.kind()}, {"about", one.about()}});
-    }
+    for (const catalog::Constants* one : sets)
+      list.push_back({{"id", one->id()}, {"kind", one->kind()}, {"about", one->about()}});
     json["constants"] = std::move(list);
   }
   return json.dump(2) + "\n";

@@ -218,9 +218,8 @@ class Reader {
 
   std::string framework(const std::string& name) {
     std::vector<std::string> known;
-    for (const catalog::Constants& set : catalog_.all_constants()) {
-      if (set.kind() == "framework") known.push_back(framework_name(set.id()));
-    }
+    for (const std::string& set : catalog_.constants_ids("framework"))
+      known.push_back(framework_name(set));
     if (std::find(known.begin(), known.end(), framework_name(name)) == known.end()) {
       faults_.add(Code::unknown_name, "/workload/framework",
                   fmt::format("the catalog has no framework profile `{}`", name),

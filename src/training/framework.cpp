@@ -15,20 +15,17 @@ constexpr std::string_view set_kind = "framework";
 
 std::vector<std::string> known(const catalog::Catalog& catalog) {
   std::vector<std::string> names;
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() == set_kind && set.id().starts_with(prefix)) {
-      names.push_back(set.id().substr(prefix.size()));
-    }
-  }
+  for (const std::string& set : catalog.constants_ids(set_kind))
+    if (set.starts_with(prefix)) names.push_back(set.substr(prefix.size()));
   return names;
 }
 
-const catalog::Constants* find(const catalog::Catalog& catalog, std::string_view name) {
-  for (const catalog::Constants& set : catalog.all_constants()) {
-    if (set.kind() != set_kind) continue;
-    if (set.id() == name || set.id() == std::string(prefix) + std::string(name)) return &set;
-  }
-  return nullptr;
+/// By its id or by what follows the prefix.
+Result<const catalog::Constants*> find(const catalog::Catalog& catalog, std::string_view name) {
+  for (const std::string& set : catalog.constants_ids(set_kind))
+    if (set == name || set == fmt::format("{}{}", prefix, name)) return catalog.constants(set);
+  return fail(error(Code::unknown_name, fmt::format("there is no framework `{}`", name),
+                    suggest(name, known(catalog))));
 }
 
 /// Reads figures and collects the names of those that are not there.
@@ -83,11 +80,9 @@ double Framework::gather_bytes(model::Precision gemms) const {
 }
 
 Result<Framework> framework(const catalog::Catalog& catalog, std::string_view name) {
-  const catalog::Constants* set = find(catalog, name);
-  if (set == nullptr) {
-    return fail(error(Code::unknown_name, fmt::format("there is no framework `{}`", name),
-                      suggest(name, known(catalog))));
-  }
+  const auto found = find(catalog, name);
+  if (!found) return fail(found.error());
+  const catalog::Constants* set = *found;
   Reader read(*set);
   Framework f;
   f.id = set->id();

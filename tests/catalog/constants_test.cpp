@@ -88,6 +88,51 @@ TEST_CASE("names that a kind's schema requires or does not know are reported") {
   CHECK_THAT(unknown.error().front().hint, Catch::Contains("b_us"));
 }
 
+TEST_CASE("a file of constants is read when its set is asked for, and its faults are said then") {
+  const TemporaryFolder folder;
+  const auto copy = folder.path() / "catalogs";
+  std::filesystem::copy(catalog_directory, copy, std::filesystem::copy_options::recursive);
+  const auto put = [&](const char* id, const std::string& rest) {
+    REQUIRE(write_text((copy / "constants" / (std::string(id) + ".json")).string(),
+                       std::string(R"({"id": ")") + id + R"(", "kind": "k", )" + rest));
+  };
+  put("bad", R"("sources": {"s": "x"}, "figures": {"a_us": ["fast", "s"]}})");
+  put("cut", R"("figures": {"a_us": [1)");
+  put("heir", R"("sources": {"s": "x"}, "extends": "bad", "figures": {"b_us": [1, "s"]}})");
+  put("sound", R"("sources": {"s": "x"}, "figures": {"a_us": [1, "s"]}})");
+  const auto catalog = Catalog::load(copy.string());
+  REQUIRE(catalog);
+  CHECK(catalog->constants_ids("k") == std::vector<std::string>{"bad", "cut", "heir", "sound"});
+  CHECK((*catalog->constants("sound"))->at("a_us") == 1.0);
+  CHECK(*catalog->constants("sound") == *catalog->constants("sound"));
+  for (int asked = 0; asked < 2; ++asked) {
+    CHECK(catalog->constants("cut").error().front().code == Code::json_syntax);
+    CHECK(catalog->constants("bad").error().front().code == Code::catalog_invalid);
+    const auto heir = catalog->constants("heir");
+    CHECK_THAT(heir.error().front().place.file, Catch::Contains("bad.json"));
+  }
+  CHECK(catalog->all_constants().error().size() == 3);
+}
+
+TEST_CASE("what is wrong before the figures of a file of constants is said at once") {
+  const TemporaryFolder folder;
+  const auto copy = folder.path() / "catalogs";
+  std::filesystem::copy(catalog_directory, copy, std::filesystem::copy_options::recursive);
+  const auto refused = [&](const std::string& text) {
+    REQUIRE(write_text((copy / "constants" / "odd.json").string(), text));
+    const auto catalog = Catalog::load(copy.string());
+    return catalog ? std::string() : render(catalog.error());
+  };
+  CHECK_THAT(refused(R"({"id": "other", "kind": "k", "figures": {}})"),
+             Catch::Contains("named after its id"));
+  CHECK_THAT(refused(R"({"id": "odd", "figures": {}})"), Catch::Contains("`kind` is missing"));
+  CHECK_THAT(refused(R"({"id": "odd", "kind")"), Catch::Contains("FP010"));
+  CHECK_THAT(refused(R"({"id": "odd", "kind": "k"})"), Catch::Contains("`figures` is missing"));
+  // Figures before the head are in order, only slower.
+  CHECK(refused(R"({"sources": {"s": "x"}, "figures": {"a": [1, "s"]}, "id": "odd", "kind": "k"})")
+            .empty());
+}
+
 TEST_CASE("values that are not numbers are refused with their place") {
   const auto catalog = with_overlay(R"({"sources": {"s": "x"}, "constants": [
     {"id": "a1", "kind": "k", "figures": {

@@ -121,8 +121,10 @@ TEST_CASE("every figure of the catalog has a source and a confidence") {
     check(g.id, g.facts);
   for (const Instance& i : our_catalog().instances())
     check(i.id, i.facts);
-  for (const Constants& c : our_catalog().all_constants()) {
-    for (const Constants::Entry& e : c.entries())
+  const auto sets = our_catalog().all_constants();
+  REQUIRE(sets);
+  for (const Constants* c : *sets) {
+    for (const Constants::Entry& e : c->entries())
       CHECK_FALSE(e.source.text.empty());
   }
 }

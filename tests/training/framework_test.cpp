@@ -13,10 +13,9 @@ using namespace flowplan::training;
 
 TEST_CASE("every framework set of the catalog is complete") {
   int found = 0;
-  for (const catalog::Constants& set : the_catalog().all_constants()) {
-    if (set.kind() != "framework") continue;
-    INFO(set.id());
-    const auto profile = framework(the_catalog(), set.id());
+  for (const std::string& set : the_catalog().constants_ids("framework")) {
+    INFO(set);
+    const auto profile = framework(the_catalog(), set);
     REQUIRE(profile);
     CHECK(profile->tp_exposed > 0.0);
     CHECK(profile->dp_exposed <= 1.0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct ModelEntry {
   Diagnostics unsupported;  ///< why flowplan cannot model it; empty when it can
 };
 
+class ConstantsShelf;
 struct Scaling;
 
 /// Everything that exists. Immutable after loading; references stay valid as long as it lives.
@@ -31,6 +33,7 @@ class Catalog {
   /// Reads `directory` (gpus.json, networks.json, instances.json, prices.csv, purchase.json,
   /// models.json, storage.json, constants/*.json, aliases.json) and lays `overlays` over it, entry
   /// by entry, by id: an entry of the same id keeps the figures that the overlay does not give.
+  /// Constants sets that no overlay touches are read when they are asked for: see `constants`.
   /// Errors: FP033 with the place of each fault, FP020-FP029 for an overlay that does not follow
   /// schema/catalog.schema.json, FP034 when the directory is not a catalog.
   [[nodiscard]] static Result<Catalog> load(const std::string& directory,
@@ -45,7 +48,13 @@ class Catalog {
   [[nodiscard]] Result<const model::Transformer*> transformer(std::string_view name) const;
   [[nodiscard]] Result<const StorageService*> storage(std::string_view name) const;
   [[nodiscard]] Result<const DataLoader*> data_loader(std::string_view id) const;
+  /// A constants set by its id, read when it is first asked for, by any thread. Errors: FP030 with
+  /// the nearest ids, FP033 with what is wrong in its file.
   [[nodiscard]] Result<const Constants*> constants(std::string_view id) const;
+  /// The ids of the constants sets of a kind, in order; of all where `kind` is empty.
+  [[nodiscard]] std::vector<std::string> constants_ids(std::string_view kind = {}) const;
+  /// All constants sets, by id. Errors: every fault of every file of them.
+  [[nodiscard]] Result<std::vector<const Constants*>> all_constants() const;
   /// The GPU of an instance; every instance of a loaded catalog has one.
   [[nodiscard]] const Gpu& gpu_of(const Instance& instance) const;
   /// Where a model's dimensions come from; null when the catalog does not have it.
@@ -74,7 +83,6 @@ class Catalog {
   [[nodiscard]] const std::vector<StorageService>& storage_services() const { return storage_; }
   [[nodiscard]] const std::vector<DataLoader>& data_loaders() const { return data_loaders_; }
   [[nodiscard]] const std::vector<StoragePrice>& storage_prices() const { return storage_prices_; }
-  [[nodiscard]] const std::vector<Constants>& all_constants() const { return constants_; }
   /// Date of the newest figure and a hash of the files: "2026-11-30/1a2b3c4d".
   [[nodiscard]] const std::string& version() const { return version_; }
 
@@ -87,7 +95,8 @@ class Catalog {
   std::vector<Network> networks_;
   std::vector<model::Transformer> transformers_;
   std::vector<ModelEntry> models_;
-  std::vector<Constants> constants_;
+  std::shared_ptr<ConstantsShelf> constants_;
+  std::vector<std::shared_ptr<const Constants>> replaced_;  // before those of the shelf
   std::vector<Price> prices_;
   std::vector<StorageService> storage_;
   std::vector<DataLoader> data_loaders_;

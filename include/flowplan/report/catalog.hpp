@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/catalog/compare.hpp"
@@ -11,9 +12,13 @@ namespace flowplan::report {
 
 enum class CatalogPart { all, instances, gpus, models, storage, prices, constants };
 
-/// What the catalog holds, a table a kind.
-[[nodiscard]] Document catalog_list(const catalog::Catalog& catalog, CatalogPart part);
-[[nodiscard]] std::string catalog_list_json(const catalog::Catalog& catalog, CatalogPart part);
+using ConstantsSets = std::vector<const catalog::Constants*>;
+
+/// What the catalog holds, a table a kind; `sets` are all of its constants sets.
+[[nodiscard]] Document catalog_list(const catalog::Catalog& catalog, const ConstantsSets& sets,
+                                    CatalogPart part);
+[[nodiscard]] std::string catalog_list_json(const catalog::Catalog& catalog,
+                                            const ConstantsSets& sets, CatalogPart part);
 
 /// Everything that is known of one entry, with sources.
 [[nodiscard]] Document catalog_sheet(const catalog::Sheet& sheet);
