@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "constants_shelf.hpp"
 #include "flowplan/base/assert.hpp"
 #include "flowplan/catalog/prices.hpp"
-#include "constants_shelf.hpp"
 #include "loader.hpp"
 
 namespace flowplan::catalog {

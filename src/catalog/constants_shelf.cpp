@@ -183,9 +183,9 @@ Result<Constants> ConstantsShelf::assemble(Drafts::value_type& draft) {
   const KindRules& of_kind = rules(from.kind, faults);
   for (const std::string& name : of_kind.required) {
     if (built.find(name) != nullptr) continue;
-    faults.push_back(
-        fault(from.place, fmt::format("`{}` lacks the figure `{}` that every {} set has", id, name,
-                                      from.kind)));
+    faults.push_back(fault(
+        from.place,
+        fmt::format("`{}` lacks the figure `{}` that every {} set has", id, name, from.kind)));
   }
   for (const Constants::Entry& entry : from.entries) {
     const auto& allowed = of_kind.allowed;
@@ -200,8 +200,8 @@ Result<Constants> ConstantsShelf::assemble(Drafts::value_type& draft) {
 }
 
 /// The set itself, the one it extends, and so on.
-std::vector<ConstantsShelf::Drafts::value_type*> ConstantsShelf::ancestry(
-    Drafts::value_type& draft, Diagnostics& faults) {
+std::vector<ConstantsShelf::Drafts::value_type*> ConstantsShelf::ancestry(Drafts::value_type& draft,
+                                                                          Diagnostics& faults) {
   std::vector<Drafts::value_type*> chain{&draft};
   while (!chain.back()->second.extends.empty()) {
     const auto& [last, set] = *chain.back();
@@ -213,8 +213,8 @@ std::vector<ConstantsShelf::Drafts::value_type*> ConstantsShelf::ancestry(
       break;
     }
     if (std::find(chain.begin(), chain.end(), &*base) != chain.end()) {
-      faults.push_back(fault(set.place, fmt::format("`{}` extends itself through `{}`", draft.first,
-                                                    set.extends)));
+      faults.push_back(fault(
+          set.place, fmt::format("`{}` extends itself through `{}`", draft.first, set.extends)));
       break;
     }
     if (base->second.kind != draft.second.kind) {

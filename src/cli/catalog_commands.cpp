@@ -51,11 +51,12 @@ int list(const Arguments& arguments, Session& session) {
   const auto sets = catalog->all_constants();
   if (!sets) return refuse(session, sets.error());
   const CatalogPart part = part_of(arguments.value("kind"));
-  return emit(arguments, session,
-              renderings(session, [&] { return report::catalog_list(*catalog, *sets, part); },
-                         {{"json", [&] { return report::catalog_list_json(*catalog, *sets, part); }},
-                          {"names", [&] { return names_in(*catalog, part); }}}),
-              0);
+  return emit(
+      arguments, session,
+      renderings(session, [&] { return report::catalog_list(*catalog, *sets, part); },
+                 {{"json", [&] { return report::catalog_list_json(*catalog, *sets, part); }},
+                  {"names", [&] { return names_in(*catalog, part); }}}),
+      0);
 }
 
 int show(const Arguments& arguments, Session& session) {

@@ -35,7 +35,7 @@ std::optional<Version> parse_version(std::string_view text) {
 
 /// The set "ID-SOFTWAREversion" with the lowest version that is not below the one asked for.
 std::optional<std::string> for_version(const catalog::Catalog& catalog, std::string_view id,
-                                      std::string_view software, std::string_view version) {
+                                       std::string_view software, std::string_view version) {
   const std::optional<Version> wanted = parse_version(version);
   if (!wanted) return std::nullopt;
   const std::string prefix = std::string(id) + "-" + std::string(software);
@@ -62,7 +62,8 @@ Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog, 
   if (!current) return current;
   for (const auto& [software, version] :
        {std::pair("nccl", versions.nccl), std::pair("plugin", versions.plugin)}) {
-    if (const auto set = for_version(catalog, id, software, version)) return catalog.constants(*set);
+    if (const auto set = for_version(catalog, id, software, version))
+      return catalog.constants(*set);
   }
   return current;
 }

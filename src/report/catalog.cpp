@@ -198,8 +198,7 @@ Document catalog_list(const Catalog& catalog, const ConstantsSets& sets, Catalog
   return document;
 }
 
-std::string catalog_list_json(const Catalog& catalog, const ConstantsSets& sets,
-                              CatalogPart part) {
+std::string catalog_list_json(const Catalog& catalog, const ConstantsSets& sets, CatalogPart part) {
   Json json{{"format_version", result_format_version},
             {"kind", "catalog"},
             {"version", catalog.version()}};
