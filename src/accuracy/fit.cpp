@@ -2,209 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <tbb/parallel_for.h>
 
-#include "fit_model.hpp"
+#include "fit_solve.hpp"
+#include "flowplan/collective/shape.hpp"
 
 namespace flowplan::accuracy {
 namespace {
 
-using Vector = std::vector<double>;
-using Columns = std::vector<Vector>;  // one a parameter: a number for each point
-using Points = std::vector<const FitPoint*>;
-
-// Of the logarithm of time: errors beyond this weigh less (soft L1).
-constexpr double robust_scale = 0.05;
-// How a parameter is held to the set's own figure: as one point does at this many per cent.
-constexpr double prior_weight = 0.01;
-constexpr double probe_step = 0.02;
-// A point tells a figure when its time changes by so much of the figure's relative change.
-constexpr double telling = 0.1;
-constexpr std::size_t fewest_telling = 2;
-// A figure whose effect the ones already taken explain to this part is not separable from them.
-constexpr double separable_part = 0.15;
-constexpr std::size_t points_a_figure = 2;
-constexpr int most_rounds = 12;
-constexpr double longest_step = 0.5;
-constexpr double furthest = 1.6;  // about a factor of 5
-constexpr double converged = 1e-4;
-
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-/// Columns of d log(time) / d log(parameter) around theta.
-Result<Columns> sensitivities(const catalog::Constants& profile,
-                              const std::vector<FitParameter>& parameters, const Vector& theta,
-                              const Points& points, const Vector& errors) {
-  Columns columns;
-  for (std::size_t k = 0; k < parameters.size(); ++k) {
-    Vector moved = theta;
-    // Downwards: a rate at its line cannot rise.
-    moved[k] -= probe_step;
-    const auto changed = log_errors(with_parameters(profile, parameters, moved), points);
-    if (!changed) return fail(changed.error());
-    Vector column(errors.size());
-    for (std::size_t i = 0; i < errors.size(); ++i)
-      column[i] = (errors[i] - (*changed)[i]) / probe_step;
-    columns.push_back(std::move(column));
-  }
-  return columns;
-}
-
-std::size_t count_telling(const Vector& column) {
-  return static_cast<std::size_t>(
-      std::count_if(column.begin(), column.end(), [](double s) { return std::abs(s) >= telling; }));
-}
-
-/// Parameters that the points tell, the most telling first; each must do something that the ones
-/// before it do not.
-std::vector<std::size_t> told_by(const Columns& columns, std::size_t points) {
-  std::vector<std::size_t> order(columns.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return dot(columns[a], columns[a]) > dot(columns[b], columns[b]);
-  });
-  std::vector<std::size_t> told;
-  Columns basis;
-  for (const std::size_t k : order) {
-    if (count_telling(columns[k]) < fewest_telling) continue;
-    if (told.size() + 1 > std::max<std::size_t>(1, points / points_a_figure)) break;
-    Vector rest = columns[k];
-    const double own = dot(rest, rest);
-    for (const Vector& direction : basis) {
-      const double along = dot(rest, direction);
-      for (std::size_t i = 0; i < rest.size(); ++i)
-        rest[i] -= along * direction[i];
-    }
-    const double left = dot(rest, rest);
-    if (left < separable_part * own) continue;
-    for (double& value : rest)
-      value /= std::sqrt(left);
-    basis.push_back(std::move(rest));
-    told.push_back(k);
-  }
-  return told;
-}
-
-/// Solves a symmetric positive system by Cholesky; `matrix` is overwritten.
-Vector solved(Columns matrix, Vector right) {
-  const std::size_t n = right.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t k = 0; k < j; ++k)
-      matrix[j][j] -= matrix[j][k] * matrix[j][k];
-    matrix[j][j] = std::sqrt(matrix[j][j]);
-    for (std::size_t i = j + 1; i < n; ++i) {
-      for (std::size_t k = 0; k < j; ++k)
-        matrix[i][j] -= matrix[i][k] * matrix[j][k];
-      matrix[i][j] /= matrix[j][j];
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k)
-      right[i] -= matrix[i][k] * right[k];
-    right[i] /= matrix[i][i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k)
-      right[i] -= matrix[k][i] * right[k];
-    right[i] /= matrix[i][i];
-  }
-  return right;
-}
-
-double loss(const Vector& errors, const Vector& theta) {
-  double sum = 0.0;
-  for (const double e : errors)
-    sum += 2.0 * robust_scale * robust_scale * (std::hypot(1.0, e / robust_scale) - 1.0);
-  return sum + prior_weight * dot(theta, theta);
-}
-
-/// J^T W J with the prior on its diagonal.
-Columns normal_matrix(const Columns& columns, const Vector& weights) {
-  Columns matrix(columns.size(), Vector(columns.size()));
-  for (std::size_t a = 0; a < columns.size(); ++a) {
-    for (std::size_t b = 0; b <= a; ++b) {
-      double sum = a == b ? prior_weight : 0.0;
-      for (std::size_t i = 0; i < weights.size(); ++i)
-        sum += columns[a][i] * weights[i] * columns[b][i];
-      matrix[a][b] = matrix[b][a] = sum;
-    }
-  }
-  return matrix;
-}
-
-Vector weights_of(const Vector& errors) {
-  Vector weights;
-  for (const double e : errors)
-    weights.push_back(1.0 / std::hypot(1.0, e / robust_scale));
-  return weights;
-}
-
-struct Solution {
-  std::vector<FitParameter> parameters;
-  Vector theta, errors;
-  Columns columns;  // at theta
-};
-
-/// One step down from `solution`; false when no shorter step helps either.
-Result<bool> descend(const catalog::Constants& profile, const Points& points, Solution& solution) {
-  const Vector weights = weights_of(solution.errors);
-  Vector down(solution.theta.size());
-  for (std::size_t k = 0; k < down.size(); ++k) {
-    down[k] = -prior_weight * solution.theta[k];
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      down[k] -= solution.columns[k][i] * weights[i] * solution.errors[i];
-  }
-  const Vector step = solved(normal_matrix(solution.columns, weights), down);
-  const double now = loss(solution.errors, solution.theta);
-  constexpr int most_halvings = 6;
-  double scale = 1.0;
-  for (int halving = 0; halving < most_halvings; ++halving, scale /= 2.0) {
-    Vector moved = solution.theta;
-    for (std::size_t k = 0; k < moved.size(); ++k)
-      moved[k] = std::clamp(moved[k] + std::clamp(scale * step[k], -longest_step, longest_step),
-                            -furthest, furthest);
-    auto errors = log_errors(with_parameters(profile, solution.parameters, moved), points);
-    if (!errors) return fail(errors.error());
-    const double then = loss(*errors, moved);
-    if (then >= now) continue;
-    solution.theta = std::move(moved);
-    solution.errors = std::move(*errors);
-    return now - then > converged * now;
-  }
-  return false;
-}
-
-Result<Solution> solve(const catalog::Constants& profile, const Points& points) {
-  Solution solution;
-  std::vector<FitParameter> all = fit_parameters(profile);
-  const auto start = log_errors(profile, points);
-  if (!start) return fail(start.error());
-  const auto columns = sensitivities(profile, all, Vector(all.size(), 0.0), points, *start);
-  if (!columns) return fail(columns.error());
-  for (const std::size_t k : told_by(*columns, points.size())) {
-    solution.parameters.push_back(all[k]);
-    solution.columns.push_back((*columns)[k]);
-  }
-  solution.theta.assign(solution.parameters.size(), 0.0);
-  solution.errors = *start;
-  if (solution.parameters.empty()) return solution;
-  for (int round = 0; round < most_rounds; ++round) {
-    const auto moved = descend(profile, points, solution);
-    if (!moved) return fail(moved.error());
-    auto renewed =
-        sensitivities(profile, solution.parameters, solution.theta, points, solution.errors);
-    if (!renewed) return fail(renewed.error());
-    solution.columns = std::move(*renewed);
-    if (!*moved) break;
-  }
-  return solution;
-}
+constexpr double percent = 100.0;
 
 Row row_of_point(const FitPoint& point, double log_error) {
   Row row;
@@ -212,11 +22,13 @@ Row row_of_point(const FitPoint& point, double log_error) {
   row.metric = "time_us";
   row.measured = point.measured_us;
   row.predicted = point.measured_us * std::exp(log_error);
-  row.by = {{"group", point.group}};
+  row.by = {{"group", point.group},
+            {"operation", std::string(name(point.request.operation))},
+            {"size_bytes", fmt::format("{:.0f}", point.request.size.value())}};
   return row;
 }
 
-Score score_of(const Points& points, const Vector& errors) {
+Score score_of(const FitPoints& points, const FitVector& errors) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < points.size(); ++i)
     rows.push_back(row_of_point(*points[i], errors[i]));
@@ -226,16 +38,10 @@ Score score_of(const Points& points, const Vector& errors) {
   return score(each);
 }
 
-std::vector<FittedFigure> fitted_figures(const Solution& solution) {
-  const std::size_t n = solution.parameters.size();
-  const Columns matrix = normal_matrix(solution.columns, weights_of(solution.errors));
-  const double freedom =
-      std::max(1.0, static_cast<double>(solution.errors.size()) - static_cast<double>(n));
-  const double variance = dot(solution.errors, solution.errors) / freedom;
+std::vector<FittedFigure> fitted_figures(const FitSolution& solution) {
+  const FitVector spreads = solution.spreads();
   std::vector<FittedFigure> figures;
-  for (std::size_t k = 0; k < n; ++k) {
-    Vector unit(n, 0.0);
-    unit[k] = 1.0;
+  for (std::size_t k = 0; k < spreads.size(); ++k) {
     const FitParameter& parameter = solution.parameters[k];
     const double free_value = parameter.value * std::exp(solution.theta[k]);
     FittedFigure figure;
@@ -244,132 +50,144 @@ std::vector<FittedFigure> fitted_figures(const Solution& solution) {
     figure.before = parameter.value;
     figure.at_limit = parameter.most > 0.0 && free_value >= parameter.most;
     figure.after = figure.at_limit ? parameter.most : free_value;
-    figure.spread = std::sqrt(solved(matrix, unit)[k] * variance);
-    figure.points = count_telling(solution.columns[k]);
+    figure.spread = spreads[k];
+    figure.points = solution.points_telling(k);
     figures.push_back(std::move(figure));
   }
   return figures;
 }
 
-std::vector<std::string> kept_figures(const catalog::Constants& profile,
+std::vector<std::string> kept_figures(const catalog::Constants& set,
+                                      const std::vector<FitParameter>& parameters,
                                       const std::vector<FittedFigure>& fitted) {
   std::vector<std::string> kept;
-  for (const FitParameter& parameter : fit_parameters(profile)) {
+  for (const FitParameter& parameter : parameters) {
     const bool was_fitted =
         std::any_of(fitted.begin(), fitted.end(), [&](const FittedFigure& figure) {
           return figure.name == parameter.name && figure.index == parameter.index;
         });
     if (was_fitted) continue;
-    const bool table = profile.table(parameter.name).size() > 1;
+    const bool table = set.table(parameter.name).size() > 1;
     kept.push_back(table ? fmt::format("{}[{}]", parameter.name, parameter.index) : parameter.name);
   }
   return kept;
 }
 
-Result<void> leave_groups_out(const catalog::Constants& profile, const Points& points,
-                              FitReport& report) {
-  std::vector<std::string> groups;
-  for (const FitPoint* point : points) {
-    if (std::find(groups.begin(), groups.end(), point->group) == groups.end()) {
-      groups.push_back(point->group);
-    }
+bool across_nodes(const FitPoint& point) {
+  const auto members = collective::members_of(point.request.groups.front(), *point.cluster);
+  return collective::shape_of(members).nodes > 1;
+}
+
+/// The bands of those classes of which enough points were left out.
+std::vector<FittedBand> bands_of(const FitPoints& points, const std::vector<Row>& rows) {
+  constexpr std::size_t fewest = 10;
+  std::map<std::pair<std::string_view, std::size_t>, std::vector<Row>> classes;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto figure = collective::band_figure(points[i]->request.operation,
+                                                across_nodes(*points[i]), points[i]->request.size);
+    Row left = rows[i];
+    left.predicted = left.measured * (1.0 + *left.left_out_percent / percent);
+    classes[{figure.name, figure.index}].push_back(std::move(left));
   }
+  std::vector<FittedBand> bands;
+  for (const auto& [figure, of_class] : classes) {
+    if (of_class.size() < fewest) continue;
+    std::vector<const Row*> each;
+    for (const Row& row : of_class)
+      each.push_back(&row);
+    bands.push_back({{figure.first, figure.second}, score(each).p90_ape, each.size()});
+  }
+  return bands;
+}
+
+std::vector<std::string> groups_of(const FitPoints& points) {
+  std::vector<std::string> groups;
+  for (const FitPoint* point : points)
+    if (std::find(groups.begin(), groups.end(), point->group) == groups.end())
+      groups.push_back(point->group);
+  return groups;
+}
+
+/// Errors of the points of a group, in their order, by a fit to all others.
+Result<FitVector> errors_without(const catalog::Constants& set,
+                                 const std::vector<FitParameter>& parameters,
+                                 const FitPoints& points, const std::string& group) {
+  FitPoints others, left;
+  for (const FitPoint* point : points)
+    (point->group == group ? left : others).push_back(point);
+  const auto solution = solve_fit(set, parameters, others);
+  if (!solution) return fail(solution.error());
+  return log_errors(set, {solution->parameters, solution->theta}, left);
+}
+
+Result<void> leave_groups_out(const catalog::Constants& set,
+                              const std::vector<FitParameter>& parameters, const FitPoints& points,
+                              FitReport& report) {
+  const std::vector<std::string> groups = groups_of(points);
   if (groups.size() < 2) {
     return fail(error(Code::bad_measurement, "only one group: there is nothing to leave out",
                       "a log is a group; of a file of rows, an operation on a number of nodes"));
   }
-  Points seen;
-  Vector all_errors;
-  for (const std::string& group : groups) {
-    Points others, left;
-    for (const FitPoint* point : points)
-      (point->group == group ? left : others).push_back(point);
-    const auto solution = solve(profile, others);
-    if (!solution) return fail(solution.error());
-    const auto errors =
-        log_errors(with_parameters(profile, solution->parameters, solution->theta), left);
-    if (!errors) return fail(errors.error());
-    report.left_out.push_back({group, score_of(left, *errors)});
-    seen.insert(seen.end(), left.begin(), left.end());
-    all_errors.insert(all_errors.end(), errors->begin(), errors->end());
+  std::vector<Result<FitVector>> found(groups.size(), FitVector());
+  tbb::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t g) {
+    found[g] = errors_without(set, parameters, points, groups[g]);
+  });
+  FitVector all(points.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!found[g]) return fail(std::move(found[g].error()));
+    FitPoints left;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i]->group != groups[g]) continue;
+      all[i] = (*found[g])[left.size()];
+      report.rows[i].left_out_percent = percent * std::expm1(all[i]);
+      left.push_back(points[i]);
+    }
+    report.left_out.push_back({groups[g], score_of(left, *found[g])});
   }
-  report.left_out_overall = score_of(seen, all_errors);
+  report.left_out_overall = score_of(points, all);
+  report.bands = bands_of(points, report.rows);
   return {};
 }
 
 }  // namespace
 
-Result<FitReport> fit_collectives(const catalog::Constants& profile,
-                                  const std::vector<FitPoint>& points, bool leave_out) {
+Result<FitReport> fit_collectives(const catalog::Constants& set,
+                                  const std::vector<FitPoint>& points, const FitOptions& options) {
   constexpr std::size_t fewest_points = 3;
   if (points.size() < fewest_points) {
     return fail(error(Code::bad_measurement,
                       fmt::format("{} points are too few to fit anything", points.size()),
                       "a sweep of sizes: -b 8 -e 8G -f 2"));
   }
-  Points each;
+  const std::vector<FitParameter> parameters = fit_parameters(set, options.only);
+  FitPoints all, each;
   for (const FitPoint& point : points)
-    each.push_back(&point);
-  const auto before = log_errors(profile, each);
-  if (!before) return fail(before.error());
-  const auto solution = solve(profile, each);
+    all.push_back(&point);
+  const auto told = told_points(set, parameters, all);
+  if (!told) return fail(told.error());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if ((*told)[i]) each.push_back(all[i]);
+  const auto solution = solve_fit(set, parameters, each);
   if (!solution) return fail(solution.error());
   if (solution->parameters.empty()) {
-    return fail(error(Code::bad_measurement, "these points tell no figure of " + profile.id()));
+    return fail(error(Code::bad_measurement, "these points tell no figure of " + set.id()));
   }
+  const auto before = log_errors(set, {}, each);
+  if (!before) return fail(before.error());
   FitReport report;
-  report.profile = profile.id();
+  report.profile = set.id();
+  report.untold = all.size() - each.size();
   report.figures = fitted_figures(*solution);
-  report.kept = kept_figures(profile, report.figures);
+  report.kept = kept_figures(set, parameters, report.figures);
   report.before = score_of(each, *before);
   report.after = score_of(each, solution->errors);
   for (std::size_t i = 0; i < each.size(); ++i)
     report.rows.push_back(row_of_point(*each[i], solution->errors[i]));
-  if (leave_out) {
-    if (const auto done = leave_groups_out(profile, each, report); !done) return fail(done.error());
+  if (options.leave_out) {
+    if (auto done = leave_groups_out(set, parameters, each, report); !done)
+      return fail(std::move(done.error()));
   }
   return report;
-}
-
-std::string fit_overlay(const catalog::Constants& profile, const FitReport& report,
-                        std::string_view source) {
-  const int digits = 4;
-  const auto rounded = [digits](double value) {
-    return std::stod(fmt::format("{:.{}g}", value, digits));
-  };
-  nlohmann::ordered_json figures = nlohmann::ordered_json::object();
-  for (const FittedFigure& figure : report.figures) {
-    const auto values = profile.table(figure.name);
-    nlohmann::ordered_json& entry = figures[figure.name];
-    if (entry.is_null()) {
-      entry["value"] = values.size() == 1
-                           ? nlohmann::ordered_json(values.front())
-                           : nlohmann::ordered_json(Vector(values.begin(), values.end()));
-      entry["source"] = "fit";
-      entry["confidence"] = "fitted";
-      entry["note"] = "";
-    }
-    std::string note = fmt::format("was {:.4g}, +-{:.1f} %, {} points", figure.before,
-                                   100.0 * figure.spread, figure.points);
-    if (figure.at_limit) note += ", at the line rate";
-    std::string so_far = entry["note"].get<std::string>();
-    if (values.size() == 1) {
-      entry["value"] = rounded(figure.after);
-    } else {
-      entry["value"][figure.index] = rounded(figure.after);
-      note = fmt::format("[{}] {}", figure.index, note);
-    }
-    entry["note"] = so_far.empty() ? note : so_far + "; " + note;
-  }
-  nlohmann::ordered_json overlay;
-  overlay["sources"]["fit"] = fmt::format(
-      "flowplan fit: {}; {} points, {:.1f} % median and {:.1f} % p90 error, before {:.1f} and "
-      "{:.1f}",
-      source, report.after.n, report.after.median_ape, report.after.p90_ape,
-      report.before.median_ape, report.before.p90_ape);
-  overlay["constants"] = nlohmann::ordered_json::array(
-      {{{"id", profile.id()}, {"kind", profile.kind()}, {"figures", figures}}});
-  return overlay.dump(2) + "\n";
 }
 
 }  // namespace flowplan::accuracy

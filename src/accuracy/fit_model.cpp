@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -41,15 +42,42 @@ constexpr std::array fittable{
     Fittable{"alltoall.net_doubling_us", ""},
     Fittable{"p2p.net_us", ""},
     Fittable{"p2p.net_message_factor", ""},
+    Fittable{"p2p.launch_extra_us", ""},
+    Fittable{"p2p.peer_us", ""},
+    Fittable{"p2p.growth_us", ""},
+    Fittable{"alltoall.launch_extra_us", ""},
+    Fittable{"alltoall.peer_us", ""},
+    Fittable{"alltoall.growth_us", ""},
 };
+
+/// A stack with the changed figures of a set where it has those of the set.
+catalog::Constants changed(const catalog::Constants& stack, const catalog::Constants& set,
+                           const FitChange& change) {
+  std::vector<catalog::Constants::Entry> entries = stack.entries();
+  for (std::size_t k = 0; k < change.parameters.size(); ++k) {
+    const FitParameter& parameter = change.parameters[k];
+    const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& candidate) {
+      return candidate.name == parameter.name;
+    });
+    const auto *here = stack.find(parameter.name), *there = set.find(parameter.name);
+    if (here == nullptr || here->values != there->values || here->source.text != there->source.text)
+      continue;
+    double& value = entry->values[parameter.index];
+    value = parameter.value * std::exp(change.theta[k]);
+    if (parameter.most > 0.0) value = std::min(value, parameter.most);
+  }
+  return {stack.id(), stack.kind(), std::move(entries), stack.about()};
+}
 
 }  // namespace
 
-std::vector<FitParameter> fit_parameters(const catalog::Constants& profile) {
+std::vector<FitParameter> fit_parameters(const catalog::Constants& set,
+                                         const std::vector<std::string>& only) {
   std::vector<FitParameter> parameters;
   for (const Fittable& known : fittable) {
-    const auto values = profile.table(known.name);
-    const double most = known.line.empty() ? 0.0 : profile.get(known.line, 0.0);
+    if (!only.empty() && std::find(only.begin(), only.end(), known.name) == only.end()) continue;
+    const auto values = set.table(known.name);
+    const double most = known.line.empty() ? 0.0 : set.get(known.line, 0.0);
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i] > 0.0) parameters.push_back({std::string(known.name), i, values[i], most});
     }
@@ -57,29 +85,19 @@ std::vector<FitParameter> fit_parameters(const catalog::Constants& profile) {
   return parameters;
 }
 
-catalog::Constants with_parameters(const catalog::Constants& profile,
-                                   const std::vector<FitParameter>& parameters,
-                                   const std::vector<double>& theta) {
-  std::vector<catalog::Constants::Entry> entries = profile.entries();
-  for (std::size_t k = 0; k < parameters.size(); ++k) {
-    const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& candidate) {
-      return candidate.name == parameters[k].name;
-    });
-    double& value = entry->values[parameters[k].index];
-    value = parameters[k].value * std::exp(theta[k]);
-    if (parameters[k].most > 0.0) value = std::min(value, parameters[k].most);
-  }
-  return {profile.id(), profile.kind(), std::move(entries), profile.about()};
-}
-
-Result<std::vector<double>> log_errors(const catalog::Constants& profile,
+Result<std::vector<double>> log_errors(const catalog::Constants& set, const FitChange& change,
                                        const std::vector<const FitPoint*>& points) {
-  const auto stack = collective::read_stack(profile);
-  if (!stack) return fail(stack.error());
+  std::map<const catalog::Constants*, collective::Stack> stacks;
   std::vector<double> errors;
   errors.reserve(points.size());
   for (const FitPoint* point : points) {
-    const auto outcome = collective::predict(*stack, *point->cluster, point->request);
+    auto stack = stacks.find(point->profile);
+    if (stack == stacks.end()) {
+      auto read = collective::read_stack(changed(*point->profile, set, change));
+      if (!read) return fail(std::move(read.error()));
+      stack = stacks.emplace(point->profile, std::move(*read)).first;
+    }
+    const auto outcome = collective::predict(stack->second, *point->cluster, point->request);
     if (!outcome) return fail(outcome.error());
     errors.push_back(std::log(outcome->time / microseconds(point->measured_us)));
   }

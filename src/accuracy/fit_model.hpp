@@ -16,16 +16,21 @@ struct FitParameter {
   double most = 0.0;   ///< line rate; 0: no limit
 };
 
-/// The efficiencies and latencies of a set of kind "collectives", those of value 0 left out.
-[[nodiscard]] std::vector<FitParameter> fit_parameters(const catalog::Constants& profile);
+/// The efficiencies and latencies of a set of kind "collectives", those of value 0 left out; of
+/// `only`, where that names any.
+[[nodiscard]] std::vector<FitParameter> fit_parameters(const catalog::Constants& set,
+                                                       const std::vector<std::string>& only);
 
-/// The set with parameters multiplied by exp(theta), none above its limit.
-[[nodiscard]] catalog::Constants with_parameters(const catalog::Constants& profile,
-                                                 const std::vector<FitParameter>& parameters,
-                                                 const std::vector<double>& theta);
+/// Parameters multiplied by exp(theta), none above its limit.
+struct FitChange {
+  std::vector<FitParameter> parameters;
+  std::vector<double> theta;
+};
 
-/// log(predicted / measured) of each point. Errors of read_stack and predict.
-[[nodiscard]] Result<std::vector<double>> log_errors(const catalog::Constants& profile,
+/// log(predicted / measured) of each point, by the stack that it ran on, in which the figures that
+/// are those of `set` are changed. Errors of read_stack and predict.
+[[nodiscard]] Result<std::vector<double>> log_errors(const catalog::Constants& set,
+                                                     const FitChange& change,
                                                      const std::vector<const FitPoint*>& points);
 
 }  // namespace flowplan::accuracy

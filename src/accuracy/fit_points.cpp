@@ -13,17 +13,17 @@
 namespace flowplan::accuracy {
 namespace {
 
-/// Clusters of one instance type by the number of units, each built once.
+/// Clusters by the instance type and the number of units, each built once.
 class ClustersOfSizes {
  public:
-  ClustersOfSizes(const catalog::Catalog& catalog, const catalog::Instance& instance)
-      : catalog_(catalog), instance_(instance) {}
+  explicit ClustersOfSizes(const catalog::Catalog& catalog) : catalog_(catalog) {}
 
-  Result<std::shared_ptr<const topology::Cluster>> of(int units) {
-    auto& known = built_[units];
+  Result<std::shared_ptr<const topology::Cluster>> of(const catalog::Instance& instance,
+                                                      int units) {
+    auto& known = built_[{instance.id, units}];
     if (!known) {
       topology::ClusterSpec spec;
-      spec.instance = &instance_;
+      spec.instance = &instance;
       spec.count = units;
       auto cluster = topology::Cluster::build(catalog_, spec);
       if (!cluster) return fail(std::move(cluster.error()));
@@ -34,29 +34,60 @@ class ClustersOfSizes {
 
  private:
   const catalog::Catalog& catalog_;
-  const catalog::Instance& instance_;
-  std::map<int, std::shared_ptr<const topology::Cluster>> built_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<const topology::Cluster>> built_;
 };
 
-/// Why a row is no point for this set; empty when it is.
-std::string reason_not_to_fit(const MeasuredCollective& row, const CollectiveSystem& system,
-                              const catalog::Catalog& catalog, const catalog::Instance& instance,
-                              const catalog::Constants& profile) {
-  if (system.instance != instance.id) return "another system";
+/// Why a row tells nothing of any stack; empty when it does.
+std::string reason_not_to_fit(const MeasuredCollective& row) {
   if (!collective::find_operation(row.operation)) return "another operation: " + row.operation;
   if (row.size <= 0.0 || !row.time_us || *row.time_us <= 0.0) return "no size or no time";
   if (row.gpus < 2) return "fewer than two ranks";
+  if (!collective::holds_version(row.nccl_version)) return "NCCL's version is not stated";
   // Such scripts add a time of their own to every collective.
   if (row.notes_say("torch all_reduce_bench.py")) return "timed by a script, not by nccl-tests";
   constexpr double least_printed_algbw = 0.1;
   if (row.notes_say("time derived") && row.algbw && *row.algbw < least_printed_algbw) {
     return "time derived from a bandwidth of one digit";
   }
-  const std::string& id = system.profile.empty() ? instance.collective_profile : system.profile;
-  const auto stack = collective::find_profile(catalog, id, {row.nccl_version, plugin_version(row)});
-  if (!stack || (*stack)->id() != profile.id()) return "another software stack";
   return {};
 }
+
+/// Tells which rows are chosen, and with which stack they ran.
+class RowChooser {
+ public:
+  RowChooser(const catalog::Catalog& catalog, const RowChoice& choice)
+      : catalog_(catalog), choice_(choice) {}
+
+  /// Null, with the reason in `passed_over`, when the row is not chosen.
+  const catalog::Constants* stack_of(const MeasuredCollective& row, const CollectiveSystem& system,
+                                     const catalog::Instance& instance, std::string& passed_over) {
+    const std::string& id = system.profile.empty() ? instance.collective_profile : system.profile;
+    const auto stack =
+        collective::find_profile(catalog_, id, {row.nccl_version, plugin_version(row)});
+    if (!stack || !chosen(**stack)) {
+      passed_over = "another software stack";
+      return nullptr;
+    }
+    if (choice_.nodes && system.units != *choice_.nodes) {
+      passed_over = "another number of nodes";
+      return nullptr;
+    }
+    passed_over = reason_not_to_fit(row);
+    return passed_over.empty() ? *stack : nullptr;
+  }
+
+ private:
+  bool chosen(const catalog::Constants& stack) {
+    if (stack.id() == choice_.set->id()) return true;
+    if (!choice_.heirs) return false;
+    const auto lineage = catalog_.lineage(stack.id());
+    return lineage && std::find(lineage->bases.begin(), lineage->bases.end(), choice_.set->id()) !=
+                          lineage->bases.end();
+  }
+
+  const catalog::Catalog& catalog_;
+  const RowChoice& choice_;
+};
 
 void count_reason(FitInput& input, const std::string& reason) {
   const auto known = std::find_if(input.skipped.begin(), input.skipped.end(),
@@ -71,7 +102,7 @@ void count_reason(FitInput& input, const std::string& reason) {
 }  // namespace
 
 Result<FitInput> fit_points_of_log(std::shared_ptr<const topology::Cluster> cluster,
-                                   const NcclLog& log,
+                                   const catalog::Constants& profile, const NcclLog& log,
                                    std::optional<collective::Operation> operation) {
   const auto asked = operation ? operation : log.operation;
   if (!asked) {
@@ -86,6 +117,7 @@ Result<FitInput> fit_points_of_log(std::shared_ptr<const topology::Cluster> clus
     point.label = fmt::format("{}: {} {:.0f}", log.file, name(*asked), line.size_bytes);
     point.group = log.file;
     point.cluster = cluster;
+    point.profile = &profile;
     point.request.operation = *asked;
     point.request.size = Bytes(line.size_bytes);
     point.request.groups = {*group};
@@ -97,26 +129,32 @@ Result<FitInput> fit_points_of_log(std::shared_ptr<const topology::Cluster> clus
   return input;
 }
 
-Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog,
-                                    const catalog::Instance& instance,
-                                    const catalog::Constants& profile, const CsvTable& table) {
+Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog, const RowChoice& choice,
+                                    const CsvTable& table) {
   for (const char* column : {"collective", "instance_or_system", "size_bytes", "time_us"}) {
     if (table.column(column)) continue;
     return fail(error(Code::wrong_kind_of_file, in_file(table.file(), 1),
                       fmt::format("no column `{}`: not a file of collectives", column),
                       "a log of nccl-tests, or rows as those of tests/accuracy/collectives.csv"));
   }
-  ClustersOfSizes clusters(catalog, instance);
+  ClustersOfSizes clusters(catalog);
+  RowChooser chooser(catalog, choice);
   FitInput input;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const MeasuredCollective row = read_measured(table, i);
     const CollectiveSystem system = collective_system(row.system, row.gpu, row.nodes, row.gpus);
-    const std::string reason = reason_not_to_fit(row, system, catalog, instance, profile);
-    if (!reason.empty()) {
-      count_reason(input, reason);
+    const auto instance = catalog.instance(system.instance);
+    if (!instance || (choice.instance != nullptr && *instance != choice.instance)) {
+      count_reason(input, "another system");
       continue;
     }
-    auto cluster = clusters.of(system.units);
+    std::string passed_over;
+    const catalog::Constants* stack = chooser.stack_of(row, system, **instance, passed_over);
+    if (stack == nullptr) {
+      count_reason(input, passed_over);
+      continue;
+    }
+    auto cluster = clusters.of(**instance, system.units);
     if (!cluster) return fail(std::move(cluster.error()));
     NcclLog ranks;
     ranks.ranks = system.units * system.per_unit;
@@ -127,9 +165,10 @@ Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog,
     }
     FitPoint point;
     point.label = table.text(i, "id").empty() ? std::to_string(i) : table.text(i, "id");
-    point.group =
-        fmt::format("{}, {} node{}", row.operation, system.units, system.units == 1 ? "" : "s");
+    point.group = fmt::format("{}, {} node{}, {}", row.operation, system.units,
+                              system.units == 1 ? "" : "s", system.instance);
     point.cluster = *cluster;
+    point.profile = stack;
     point.request.operation = *collective::find_operation(row.operation);
     point.request.size = Bytes(row.size);
     point.request.groups = {std::move(*group)};

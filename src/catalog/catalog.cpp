@@ -124,6 +124,10 @@ std::vector<std::string> Catalog::constants_ids(std::string_view kind) const {
   return constants_->ids(kind);
 }
 
+Result<Lineage> Catalog::lineage(std::string_view id) const {
+  return constants_->lineage(id);
+}
+
 Result<std::vector<const Constants*>> Catalog::all_constants() const {
   std::vector<const Constants*> all;
   Diagnostics faults;

@@ -160,6 +160,19 @@ Result<const Constants*> ConstantsShelf::get(std::string_view id) {
   return &*set->second;
 }
 
+Result<Lineage> ConstantsShelf::lineage(std::string_view id) {
+  if (const auto set = get(id); !set) return fail(set.error());
+  const std::scoped_lock lock(reading_);
+  Lineage lineage;
+  Diagnostics none;  // `get` has told them
+  const auto chain = ancestry(*drafts_.find(id), none);
+  for (std::size_t i = 1; i < chain.size(); ++i)
+    lineage.bases.push_back(chain[i]->first);
+  for (const Constants::Entry& entry : chain.front()->second.entries)
+    lineage.own.push_back(entry.name);
+  return lineage;
+}
+
 std::vector<std::string> ConstantsShelf::ids(std::string_view kind) const {
   std::vector<std::string> all;
   for (const auto& [id, draft] : drafts_)

@@ -47,6 +47,8 @@ class ConstantsShelf {
   /// cannot be read, an unknown set or one of another kind or itself extended, and names that its
   /// kind must have or may not have.
   [[nodiscard]] Result<const Constants*> get(std::string_view id);
+  /// What a set extends and states itself. Errors as `get`.
+  [[nodiscard]] Result<Lineage> lineage(std::string_view id);
   /// The ids of the sets of a kind, or of all where `kind` is empty, in order.
   [[nodiscard]] std::vector<std::string> ids(std::string_view kind) const;
 

@@ -20,6 +20,7 @@ struct Fitted {
   accuracy::FitInput input;
   accuracy::FitReport report;
   const catalog::Constants* profile = nullptr;
+  std::vector<std::string> only;  // figures that may change; empty: all
 };
 
 /// Rows files and logs may be mixed; all are of one instance type and one software stack.
@@ -29,22 +30,39 @@ class FitReader {
       : arguments_(arguments), catalog_(catalog) {}
 
   Result<Fitted> read(std::optional<collective::Operation> operation) {
-    const auto name = arguments_.value("instance");
-    if (!name) {
-      return fail(
-          error(Code::usage, "an instance type is needed", "for example --instance p5.48xlarge"));
-    }
-    const auto instance = catalog_.instance(*name);
-    if (!instance) return fail(instance.error());
+    if (auto ready = take_options(); !ready) return fail(std::move(ready.error()));
     for (const std::string& path : arguments_.positionals) {
-      auto added = path.ends_with(".csv") ? add_rows(path, **instance)
-                                          : add_log(path, **instance, operation);
+      auto added = path.ends_with(".csv") ? add_rows(path) : add_log(path, operation);
       if (!added) return fail(std::move(added.error()));
     }
     return std::move(fitted_);
   }
 
  private:
+  Result<void> take_options() {
+    const auto name = arguments_.value("instance");
+    const auto set = arguments_.value("set");
+    if (!name && !set) {
+      return fail(
+          error(Code::usage, "an instance type is needed", "for example --instance p5.48xlarge"));
+    }
+    if (name) {
+      const auto instance = catalog_.instance(*name);
+      if (!instance) return fail(instance.error());
+      instance_ = *instance;
+    }
+    if (set) {
+      const auto found = catalog_.constants(*set);
+      if (!found) return fail(found.error());
+      fitted_.profile = *found;
+      fitted_.only = catalog_.lineage(*set)->own;
+    }
+    auto nodes = int_option(arguments_, "nodes", 1, 1000000);
+    if (!nodes) return fail(std::move(nodes.error()));
+    nodes_ = *nodes;
+    return {};
+  }
+
   Result<void> use_profile(const catalog::Constants* profile, const std::string& path) {
     if (fitted_.profile == nullptr) fitted_.profile = profile;
     if (fitted_.profile == profile) return {};
@@ -61,30 +79,39 @@ class FitReader {
       fitted_.input.skipped.push_back(std::move(skipped));
   }
 
-  Result<void> add_rows(const std::string& path, const catalog::Instance& instance) {
+  Result<void> add_rows(const std::string& path) {
     const auto table = CsvTable::read(path);
     if (!table) return fail(table.error());
-    const auto profile =
-        catalog_.constants(arguments_.value("profile").value_or(instance.collective_profile));
-    if (!profile) return fail(profile.error());
-    if (auto same = use_profile(*profile, path); !same) return same;
-    auto input = accuracy::fit_points_of_rows(catalog_, instance, **profile, *table);
+    const bool heirs = arguments_.value("set").has_value();
+    if (!heirs) {
+      const auto profile =
+          catalog_.constants(arguments_.value("profile").value_or(instance_->collective_profile));
+      if (!profile) return fail(profile.error());
+      if (auto same = use_profile(*profile, path); !same) return same;
+    }
+    auto input =
+        accuracy::fit_points_of_rows(catalog_, {instance_, fitted_.profile, heirs, nodes_}, *table);
     if (!input) return fail(std::move(input.error()));
     append(std::move(*input));
     return {};
   }
 
-  Result<void> add_log(const std::string& path, const catalog::Instance& instance,
-                       std::optional<collective::Operation> operation) {
+  Result<void> add_log(const std::string& path, std::optional<collective::Operation> operation) {
+    if (instance_ == nullptr) {
+      return fail(error(Code::usage, "the instance type of a log is needed",
+                        "for example --instance p5.48xlarge; --set alone is for files of rows"));
+    }
     const auto log = accuracy::read_nccl_log(path);
     if (!log) return fail(log.error());
-    const auto profile = profile_of_log(arguments_, catalog_, instance, *log);
+    const auto profile = profile_of_log(arguments_, catalog_, *instance_, *log);
     if (!profile) return fail(profile.error());
-    if (auto same = use_profile(*profile, path); !same) return same;
+    if (!arguments_.value("set")) {
+      if (auto same = use_profile(*profile, path); !same) return same;
+    }
     auto cluster = cluster_of_log(arguments_, catalog_, log->hosts);
     if (!cluster) return fail(std::move(cluster.error()));
     auto input = accuracy::fit_points_of_log(
-        std::make_shared<const topology::Cluster>(std::move(*cluster)), *log, operation);
+        std::make_shared<const topology::Cluster>(std::move(*cluster)), **profile, *log, operation);
     if (!input) return fail(std::move(input.error()));
     append(std::move(*input));
     return {};
@@ -92,6 +119,8 @@ class FitReader {
 
   const Arguments& arguments_;
   const catalog::Catalog& catalog_;
+  const catalog::Instance* instance_ = nullptr;
+  std::optional<int> nodes_;
   Fitted fitted_;
 };
 
@@ -105,8 +134,8 @@ Result<Fitted> fitted(const Arguments& arguments, const catalog::Catalog& catalo
   }
   auto result = FitReader(arguments, catalog).read(operation);
   if (!result) return result;
-  auto report =
-      accuracy::fit_collectives(*result->profile, result->input.points, arguments.has("leave-out"));
+  auto report = accuracy::fit_collectives(*result->profile, result->input.points,
+                                          {result->only, arguments.has("leave-out")});
   if (!report) return fail(std::move(report.error()));
   result->report = std::move(*report);
   return result;
@@ -125,6 +154,10 @@ int fit(const Arguments& arguments, Session& session) {
       {{"json", [&] { return report::fit_json(result->report, result->input); }},
        {"overlay",
         [&] { return accuracy::fit_overlay(*result->profile, result->report, source); }}});
+  if (const auto path = arguments.value("residuals")) {
+    const auto written = write_text(*path, accuracy::fit_residuals(result->report));
+    if (!written) return refuse(session, written.error());
+  }
   if (const auto path = arguments.value("overlay")) {
     const auto written =
         write_text(*path, accuracy::fit_overlay(*result->profile, result->report, source));
@@ -144,14 +177,31 @@ Command fit_command() {
       "--catalog.",
       {{"MEASUREMENTS", "Logs of nccl-tests, or CSV files of rows.", 1, 1000000}},
       {{"instance", 0, "INSTANCE", "Instance type that they were measured on.", false, {}},
-       {"nodes", 0, "N", "Nodes of the logs; by default the hosts that a log lists.", false, {}},
+       {"nodes",
+        0,
+        "N",
+        "Nodes of the logs, by default the hosts that a log lists; of rows only those on N nodes.",
+        false,
+        {}},
        {"operation", 0, "OP", "Collective of logs that do not name it.", false, {}},
        {"profile", 0, "CONSTANTS", "Constants set to fit; by default the instance's.", false, {}},
+       {"set",
+        0,
+        "CONSTANTS",
+        "Fit the figures that this set itself states, to rows of every stack that extends it.",
+        false,
+        {}},
        {"leave-out",
         0,
         "",
         "Also predict each group from the others: a log, or an operation "
-        "on a number of nodes.",
+        "on a number of nodes. The overlay gets the bands that follow.",
+        false,
+        {}},
+       {"residuals",
+        0,
+        "FILE",
+        "Write the errors of each point, in and out of the fit.",
         false,
         {}},
        {"overlay", 0, "FILE", "Write the fitted figures as a catalog overlay.", false, {}},

@@ -162,6 +162,17 @@ std::size_t band_size(Bytes size, bool across) {
   return size < (across ? gibibytes(1.0) : mebibytes(64.0)) ? 1 : 2;
 }
 
+}  // namespace
+
+BandFigure band_figure(Operation operation, bool across_nodes, Bytes size) {
+  const bool exchange = operation == Operation::all_to_all;
+  return {across_nodes ? (exchange ? "band.net_exchange_percent" : "band.net_percent")
+                       : (exchange ? "band.node_exchange_percent" : "band.node_percent"),
+          band_size(size, across_nodes)};
+}
+
+namespace {
+
 Band band_of(const Outcome& out, const Stack& stack, Operation operation, Bytes size) {
   static constexpr std::array<std::string_view, 3> node_sizes{"below 1 MiB", "1 to 64 MiB",
                                                               "64 MiB and more"};

@@ -79,6 +79,18 @@ LogJson score_json(const accuracy::Score& score) {
           {"bias", score.bias}};
 }
 
+Section bands(const FitReport& report) {
+  Section section;
+  section.title = "90 % bands by what was left out";
+  section.table = Table{{{"figure", false}, {"half width, %"}, {"points"}}, {}};
+  for (const accuracy::FittedBand& band : report.bands) {
+    section.table->rows.push_back({fmt::format("{}[{}]", band.figure.name, band.figure.index),
+                                   fmt::format("{:.1f}", band.percent),
+                                   fmt::format("{}", band.points)});
+  }
+  return section;
+}
+
 }  // namespace
 
 Document log_comparison(const LogComparison& comparison, const NcclLog& log, double min_ratio) {
@@ -204,9 +216,13 @@ Document fit(const FitReport& report, const accuracy::FitInput& input) {
     cells.front().indent = 1;
     errors.table->rows.push_back(std::move(cells));
   }
+  if (report.untold > 0)
+    errors.remarks.push_back(
+        fmt::format("{} points passed over: no figure changes their time", report.untold));
   for (const auto& [reason, count] : input.skipped)
     errors.remarks.push_back(fmt::format("{} rows passed over: {}", count, reason));
   document.sections.push_back(std::move(errors));
+  if (!report.bands.empty()) document.sections.push_back(bands(report));
   return document;
 }
 
@@ -235,6 +251,14 @@ std::string fit_json(const FitReport& report, const accuracy::FitInput& input) {
     entry["group"] = group.group;
     root["left_out_groups"].push_back(std::move(entry));
   }
+  root["bands"] = LogJson::array();
+  for (const accuracy::FittedBand& band : report.bands) {
+    root["bands"].push_back({{"name", band.figure.name},
+                             {"index", band.figure.index},
+                             {"half_width_percent", band.percent},
+                             {"points", band.points}});
+  }
+  root["untold"] = report.untold;
   root["skipped"] = LogJson::object();
   for (const auto& [reason, count] : input.skipped)
     root["skipped"][reason] = count;

@@ -48,6 +48,19 @@ TEST_CASE("an overlay of a set changes single figures, also for the sets that ex
   CHECK((*after->constants("top"))->at("b") == 2);
 }
 
+TEST_CASE("a set tells what it extends and which figures it states itself") {
+  const auto catalog = with_overlay(R"({"sources": {"s": "x"}, "constants": [
+    {"id": "base", "kind": "k", "figures": {"a": [1, "s"]}},
+    {"id": "middle", "kind": "k", "extends": "base", "figures": {"b": [2, "s"]}},
+    {"id": "top", "kind": "k", "extends": "middle", "figures": {"c": [3, "s"], "a": [4, "s"]}}]})");
+  REQUIRE(catalog.has_value());
+  const auto lineage = catalog->lineage("top");
+  REQUIRE(lineage.has_value());
+  CHECK(lineage->bases == std::vector<std::string>{"middle", "base"});
+  CHECK(lineage->own == std::vector<std::string>{"c", "a"});
+  CHECK(catalog->lineage("nothing").error().front().code == Code::unknown_name);
+}
+
 TEST_CASE("extending nothing, itself or another kind is refused") {
   const auto refused = [](const std::string& sets, const char* message) {
     const auto catalog = with_overlay(R"({"sources": {"s": "x"}, "constants": [)" + sets + "]}");

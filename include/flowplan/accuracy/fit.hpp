@@ -22,24 +22,32 @@ struct FitPoint {
   std::string group;  ///< left out as a whole
   std::shared_ptr<const topology::Cluster> cluster;
   collective::Request request;
-  double measured_us = 0.0;  ///< > 0
+  double measured_us = 0.0;                     ///< > 0
+  const catalog::Constants* profile = nullptr;  ///< the stack that it ran on
 };
 struct FitInput {
   std::vector<FitPoint> points;
   std::vector<std::pair<std::string, std::size_t>> skipped;  ///< reason, count
 };
 
-/// The sizes of a log on a cluster; the group is the file. Errors as compare_log's.
+/// The sizes of a log on a cluster with the software stack `profile`; the group is the file. Errors
+/// as compare_log's.
 [[nodiscard]] Result<FitInput> fit_points_of_log(std::shared_ptr<const topology::Cluster> cluster,
+                                                 const catalog::Constants& profile,
                                                  const NcclLog& log,
                                                  std::optional<collective::Operation> operation);
-/// The rows of a collectives file that an instance type and a constants set stand for; the group is
-/// the operation and the number of nodes. `catalog` outlives the points. Errors FP016: not such a
-/// file.
+
+/// Which rows of a file are points.
+struct RowChoice {
+  const catalog::Instance* instance = nullptr;  ///< measured on it; null: on any
+  const catalog::Constants* set = nullptr;      ///< with this stack ...
+  bool heirs = false;                           ///< ... or with any that extends it
+  std::optional<int> nodes;                     ///< on so many; none: on any number
+};
+/// The chosen rows of a collectives file; the group is the operation, the number of nodes and the
+/// instance type. `catalog` outlives the points. Errors FP016: not such a file.
 [[nodiscard]] Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog,
-                                                  const catalog::Instance& instance,
-                                                  const catalog::Constants& profile,
-                                                  const CsvTable& table);
+                                                  const RowChoice& choice, const CsvTable& table);
 
 /// A figure that the points hold.
 struct FittedFigure {
@@ -54,28 +62,44 @@ struct LeftOutGroup {
   std::string group;
   Score score;  ///< with the figures fitted on the other groups
 };
+/// Half width of the 90 % band of a class of times: the 90th percentile of the errors left out.
+struct FittedBand {
+  collective::BandFigure figure;
+  double percent = 0.0;
+  std::size_t points = 0;
+};
 struct FitReport {
-  std::string profile;
+  std::string profile;  ///< the set that was fitted
   std::vector<FittedFigure> figures;
   std::vector<std::string> kept;  ///< figures that the points do not tell, left as they were
   Score before, after;
   std::vector<LeftOutGroup> left_out;
   Score left_out_overall;  ///< n = 0 when nothing was left out
-  std::vector<Row> rows;   ///< each point, predicted with the fitted figures
+  std::vector<FittedBand> bands;
+  std::size_t untold = 0;  ///< points whose time no figure changes: they count nowhere
+  std::vector<Row> rows;   ///< each other point, predicted with the fitted figures, and left out
+};
+
+struct FitOptions {
+  std::vector<std::string> only;  ///< names of the figures that may change; empty: all
+  bool leave_out = false;         ///< predict each group from the others as well
 };
 
 /// Fits efficiencies and latencies of a constants set of kind "collectives" to measured times:
 /// robust least squares on the logarithm of time, held weakly to the set's own figures. A figure is
 /// fitted only where at least two points change with it and no other figure does the same to them.
-/// With `leave_out` each group is predicted from the others as well. Errors FP082: too few points,
-/// none that tells any figure, one group to leave out; those of predict.
-[[nodiscard]] Result<FitReport> fit_collectives(const catalog::Constants& profile,
+/// Points of stacks that extend the set see its figures where they inherit them. Errors FP082: too
+/// few points, none that tells any figure, one group to leave out; those of predict.
+[[nodiscard]] Result<FitReport> fit_collectives(const catalog::Constants& set,
                                                 const std::vector<FitPoint>& points,
-                                                bool leave_out);
+                                                const FitOptions& options);
 
-/// The fitted figures as a catalog overlay (--catalog FILE): the set itself with its new figures,
-/// their source and spread.
-[[nodiscard]] std::string fit_overlay(const catalog::Constants& profile, const FitReport& report,
+/// The fitted figures as a catalog overlay (--catalog FILE), one a line: the set itself with its
+/// new figures, their source and spread; and the bands where groups were left out.
+[[nodiscard]] std::string fit_overlay(const catalog::Constants& set, const FitReport& report,
                                       std::string_view source);
+
+/// The errors of each point in and out of the fit, as the tables that `validate --left-out` reads.
+[[nodiscard]] std::string fit_residuals(const FitReport& report);
 
 }  // namespace flowplan::accuracy

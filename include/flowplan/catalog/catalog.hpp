@@ -53,6 +53,8 @@ class Catalog {
   [[nodiscard]] Result<const Constants*> constants(std::string_view id) const;
   /// The ids of the constants sets of a kind, in order; of all where `kind` is empty.
   [[nodiscard]] std::vector<std::string> constants_ids(std::string_view kind = {}) const;
+  /// Where a set's figures stand. Errors as `constants`.
+  [[nodiscard]] Result<Lineage> lineage(std::string_view id) const;
   /// All constants sets, by id. Errors: every fault of every file of them.
   [[nodiscard]] Result<std::vector<const Constants*>> all_constants() const;
   /// The GPU of an instance; every instance of a loaded catalog has one.

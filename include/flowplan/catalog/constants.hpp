@@ -43,4 +43,10 @@ class Constants {
   std::vector<Entry> entries_;  // sorted by name
 };
 
+/// Where the figures of a set stand.
+struct Lineage {
+  std::vector<std::string> bases;  ///< the sets that it extends, nearest first
+  std::vector<std::string> own;    ///< names of the figures that it states itself
+};
+
 }  // namespace flowplan::catalog

@@ -50,6 +50,14 @@ struct Outcome {
   Band band;               ///< of the time, from rows left out of the fit
 };
 
+/// The figure of a constants set, and the place in it, that is the half width in per cent of the 90
+/// % band of an operation's time: by the size, inside a node or across nodes.
+struct BandFigure {
+  std::string_view name;
+  std::size_t index = 0;
+};
+[[nodiscard]] BandFigure band_figure(Operation operation, bool across_nodes, Bytes size);
+
 /// Time of a collective on a cluster with the software stack of `profile` (a constants set of kind
 /// "collectives"; the instance's default when null). Errors FP061 (a GPU that the cluster does not
 /// have, a group of one, groups that overlap or differ in size), FP062 (size, algorithm or protocol
