@@ -84,32 +84,6 @@ std::vector<std::size_t> told_by(const FitColumns& columns, std::size_t points) 
   return told;
 }
 
-/// Solves a symmetric positive system by Cholesky; `matrix` is overwritten.
-FitVector solved(FitColumns matrix, FitVector right) {
-  const std::size_t n = right.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t k = 0; k < j; ++k)
-      matrix[j][j] -= matrix[j][k] * matrix[j][k];
-    matrix[j][j] = std::sqrt(matrix[j][j]);
-    for (std::size_t i = j + 1; i < n; ++i) {
-      for (std::size_t k = 0; k < j; ++k)
-        matrix[i][j] -= matrix[i][k] * matrix[j][k];
-      matrix[i][j] /= matrix[j][j];
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k)
-      right[i] -= matrix[i][k] * right[k];
-    right[i] /= matrix[i][i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k)
-      right[i] -= matrix[k][i] * right[k];
-    right[i] /= matrix[i][i];
-  }
-  return right;
-}
-
 double loss(const FitVector& errors, const FitVector& theta) {
   double sum = 0.0;
   for (const double e : errors)
@@ -148,7 +122,7 @@ Result<bool> descend(const catalog::Constants& set, const FitPoints& points,
     for (std::size_t i = 0; i < weights.size(); ++i)
       down[k] -= solution.columns[k][i] * weights[i] * solution.errors[i];
   }
-  const FitVector step = solved(normal_matrix(solution.columns, weights), down);
+  const FitVector step = solve_positive(normal_matrix(solution.columns, weights), down);
   const double now = loss(solution.errors, solution.theta);
   constexpr int most_halvings = 6;
   double scale = 1.0;
@@ -170,6 +144,31 @@ Result<bool> descend(const catalog::Constants& set, const FitPoints& points,
 
 }  // namespace
 
+FitVector solve_positive(FitColumns matrix, FitVector right) {
+  const std::size_t n = right.size();
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t k = 0; k < j; ++k)
+      matrix[j][j] -= matrix[j][k] * matrix[j][k];
+    matrix[j][j] = std::sqrt(matrix[j][j]);
+    for (std::size_t i = j + 1; i < n; ++i) {
+      for (std::size_t k = 0; k < j; ++k)
+        matrix[i][j] -= matrix[i][k] * matrix[j][k];
+      matrix[i][j] /= matrix[j][j];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k)
+      right[i] -= matrix[i][k] * right[k];
+    right[i] /= matrix[i][i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k)
+      right[i] -= matrix[k][i] * right[k];
+    right[i] /= matrix[i][i];
+  }
+  return right;
+}
+
 std::size_t FitSolution::points_telling(std::size_t k) const {
   return count_telling(columns[k]);
 }
@@ -183,7 +182,7 @@ FitVector FitSolution::spreads() const {
   for (std::size_t k = 0; k < n; ++k) {
     FitVector unit(n, 0.0);
     unit[k] = 1.0;
-    spreads.push_back(std::sqrt(solved(matrix, unit)[k] * variance));
+    spreads.push_back(std::sqrt(solve_positive(matrix, unit)[k] * variance));
   }
   return spreads;
 }

@@ -25,6 +25,9 @@ struct FitSolution {
   [[nodiscard]] FitVector spreads() const;
 };
 
+/// Solves a symmetric positive system by Cholesky.
+[[nodiscard]] FitVector solve_positive(FitColumns matrix, FitVector right);
+
 /// Which points at least one of the parameters changes.
 [[nodiscard]] Result<std::vector<bool>> told_points(const catalog::Constants& set,
                                                     const std::vector<FitParameter>& parameters,

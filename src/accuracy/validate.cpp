@@ -206,9 +206,11 @@ Result<Report> validate(const catalog::Catalog& catalog, const std::string& path
                         const std::vector<std::string>& left_out) {
   const auto text = read_text(path, max_measurement_bytes);
   if (!text) return fail(text.error());
-  std::vector<std::string> tables = left_out;
+  // Of two errors of a row the later table's counts: those asked for go before the one beside.
+  std::vector<std::string> tables;
   if (std::string beside = left_out_beside(path); path != "-" && !beside.empty())
     tables.push_back(std::move(beside));
+  tables.insert(tables.end(), left_out.begin(), left_out.end());
   auto report = validate_text(catalog, *text, path == "-" ? "<stdin>" : path, tables);
   if (report) report->file = path;
   return report;

@@ -1,4 +1,6 @@
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,8 +11,10 @@
 #include "command.hpp"
 #include "flowplan/accuracy/compare_log.hpp"
 #include "flowplan/accuracy/fit.hpp"
+#include "flowplan/accuracy/training_fit.hpp"
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/report/measured_log.hpp"
+#include "flowplan/report/training_fit.hpp"
 
 namespace flowplan::cli {
 
@@ -141,27 +145,70 @@ Result<Fitted> fitted(const Arguments& arguments, const catalog::Catalog& catalo
   return result;
 }
 
-int fit(const Arguments& arguments, Session& session) {
-  const auto catalog = load_catalog(arguments, session);
-  if (!catalog) return refuse(session, catalog.error());
-  const auto result = fitted(arguments, *catalog);
-  if (!result) return refuse(session, result.error());
+/// Writes what an option asks for beside the output.
+Result<void> write_beside(const Arguments& arguments, std::string_view option,
+                          const std::function<std::string()>& text) {
+  const auto path = arguments.value(option);
+  if (!path) return {};
+  return write_text(*path, text());
+}
+
+std::string source_of(const Arguments& arguments) {
   std::string source;
   for (const std::string& path : arguments.positionals)
     source += (source.empty() ? "" : ", ") + path;
-  std::vector<Rendering> shown = renderings(
-      session, [&] { return report::fit(result->report, result->input); },
-      {{"json", [&] { return report::fit_json(result->report, result->input); }},
-       {"overlay",
-        [&] { return accuracy::fit_overlay(*result->profile, result->report, source); }}});
-  if (const auto path = arguments.value("residuals")) {
-    const auto written = write_text(*path, accuracy::fit_residuals(result->report));
-    if (!written) return refuse(session, written.error());
+  return source;
+}
+
+int fit_steps(const Arguments& arguments, Session& session, const catalog::Catalog& catalog,
+              const CsvTable& table) {
+  const auto found = accuracy::fit_training(catalog, table, arguments.has("leave-out"));
+  if (!found) return refuse(session, found.error());
+  const accuracy::StepFitReport& report = *found;
+  const auto overlay = [&] {
+    return accuracy::training_fit_overlay(catalog, report, source_of(arguments));
+  };
+  for (const auto& [option, text] :
+       {std::pair<std::string_view, std::function<std::string()>>{"overlay", overlay},
+        {"residuals", [&] { return accuracy::training_fit_residuals(report, false); }},
+        {"source-residuals", [&] { return accuracy::training_fit_residuals(report, true); }}}) {
+    if (const auto written = write_beside(arguments, option, text); !written)
+      return refuse(session, written.error());
   }
-  if (const auto path = arguments.value("overlay")) {
-    const auto written =
-        write_text(*path, accuracy::fit_overlay(*result->profile, result->report, source));
-    if (!written) return refuse(session, written.error());
+  return emit(arguments, session,
+              renderings(session, [&] { return report::training_fit(report); },
+                         {{"json", [&] { return report::training_fit_json(report); }},
+                          {"overlay", overlay}}),
+              0);
+}
+
+/// A single table of rows of training; nothing when the measurements are something else.
+std::optional<CsvTable> training_table(const Arguments& arguments) {
+  if (arguments.positionals.size() != 1 || !arguments.positionals[0].ends_with(".csv")) return {};
+  auto table = CsvTable::read(arguments.positionals[0]);
+  if (!table || !accuracy::is_training_table(*table)) return {};
+  return std::move(*table);
+}
+
+int fit(const Arguments& arguments, Session& session) {
+  const auto catalog = load_catalog(arguments, session);
+  if (!catalog) return refuse(session, catalog.error());
+  if (const auto table = training_table(arguments))
+    return fit_steps(arguments, session, *catalog, *table);
+  const auto result = fitted(arguments, *catalog);
+  if (!result) return refuse(session, result.error());
+  const auto overlay = [&] {
+    return accuracy::fit_overlay(*result->profile, result->report, source_of(arguments));
+  };
+  const std::vector<Rendering> shown =
+      renderings(session, [&] { return report::fit(result->report, result->input); },
+                 {{"json", [&] { return report::fit_json(result->report, result->input); }},
+                  {"overlay", overlay}});
+  for (const auto& [option, text] :
+       {std::pair<std::string_view, std::function<std::string()>>{"overlay", overlay},
+        {"residuals", [&] { return accuracy::fit_residuals(result->report); }}}) {
+    if (const auto written = write_beside(arguments, option, text); !written)
+      return refuse(session, written.error());
   }
   return emit(arguments, session, shown, 0);
 }
@@ -171,10 +218,12 @@ int fit(const Arguments& arguments, Session& session) {
 Command fit_command() {
   return {
       "fit",
-      "Fit the catalog's collectives to your own measurements.",
-      "Logs of nccl-tests (text, or JSON of -J) or rows as in tests/accuracy/collectives.csv. "
-      "Figures that the sizes tell are fitted, the others kept; --overlay writes a file for "
-      "--catalog.",
+      "Fit the catalog's collectives or training steps to your own measurements.",
+      "Logs of nccl-tests (text, or JSON of -J) or rows as in tests/accuracy/collectives.csv; or "
+      "one "
+      "file of training rows as tests/accuracy/training.csv. Figures that the measurements tell "
+      "are "
+      "fitted, the others kept; --overlay writes a file for --catalog.",
       {{"MEASUREMENTS", "Logs of nccl-tests, or CSV files of rows.", 1, 1000000}},
       {{"instance", 0, "INSTANCE", "Instance type that they were measured on.", false, {}},
        {"nodes",
@@ -204,6 +253,12 @@ Command fit_command() {
         "Write the errors of each point, in and out of the fit.",
         false,
         {}},
+       {"source-residuals",
+        0,
+        "FILE",
+        "Of training: write the errors by fits without the row's whole source.",
+        false,
+        {}},
        {"overlay", 0, "FILE", "Write the fitted figures as a catalog overlay.", false, {}},
        format_option({"text", "markdown", "json", "overlay", "html", "csv"}),
        output_option({"text", "markdown", "json", "overlay", "html", "csv"}),
@@ -211,7 +266,9 @@ Command fit_command() {
       {{"fit all_reduce.log --instance p5.48xlarge --overlay mine.json",
         "Figures of your own cluster"},
        {"fit tests/accuracy/collectives.csv --instance p5.48xlarge --leave-out",
-        "How the shipped figures hold when a group is left out"}},
+        "How the shipped figures hold when a group is left out"},
+       {"fit tests/accuracy/training.csv --leave-out",
+        "The same of whole training steps, by groups and by whole sources"}},
       fit};
 }
 
