@@ -53,7 +53,20 @@ CheckOutcome expectation(const Check& check, const Answer& answer) {
   return outcome;
 }
 
-CheckOutcome bound(const Check& check, const Answer& answer) {
+/// Why an answer does not have the metric that a check bounds.
+std::string why_absent(const Check& check, const scenario::Scenario& scenario,
+                       const Answer& answer) {
+  if (!answer.feasible()) return "none: the workload does not fit";
+  if (check.metric.find("_usd") != std::string::npos) {
+    const catalog::Instance* instance = scenario.cluster.instance;
+    return fmt::format("none: no price that it needs is known of {} in {} ({})",
+                       instance == nullptr ? "these instances" : instance->id,
+                       scenario.cluster.region.value_or("any region"), code_name(Code::no_price));
+  }
+  return "the answer does not have this metric";
+}
+
+CheckOutcome bound(const Check& check, const scenario::Scenario& scenario, const Answer& answer) {
   CheckOutcome outcome;
   outcome.metric = check.metric;
   outcome.unit = find_metric(check.metric)->unit;
@@ -61,8 +74,7 @@ CheckOutcome bound(const Check& check, const Answer& answer) {
   outcome.title = fmt::format("{} {}", check.metric, outcome.expected);
   const double* value = answer.estimate.value(check.metric);
   if (value == nullptr) {
-    outcome.actual = answer.feasible() ? "the answer does not have this metric"
-                                       : "none: the workload does not fit";
+    outcome.actual = why_absent(check, scenario, answer);
     return outcome;
   }
   outcome.actual_value = *value;
@@ -78,7 +90,8 @@ CheckOutcome bound(const Check& check, const Answer& answer) {
 std::vector<CheckOutcome> check(const scenario::Scenario& scenario, const Answer& answer) {
   std::vector<CheckOutcome> outcomes;
   for (const Check& one : scenario.checks) {
-    CheckOutcome outcome = one.expect_infeasible ? expectation(one, answer) : bound(one, answer);
+    CheckOutcome outcome =
+        one.expect_infeasible ? expectation(one, answer) : bound(one, scenario, answer);
     outcome.level = one.level;
     outcome.message = one.message;
     outcome.place = one.place;

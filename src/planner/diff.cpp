@@ -119,6 +119,54 @@ std::vector<TermChange> changed_terms(const Breakdown& base, const Breakdown& fr
   return terms;
 }
 
+void add_links(const std::string& path, const std::vector<storage::LimitUse>& limits, Side& side) {
+  for (const storage::LimitUse& use : limits) {
+    side.storage_links.push_back(
+        {path, use.limit.id, use.limit.name, use.ceiling.value(), use.utilisation});
+  }
+}
+
+void read_links(const DiffJson& root, Side& side) {
+  if (!root.contains("storage") || !root["storage"].is_object()) return;
+  const DiffJson& storage = root["storage"];
+  for (const char* path : {"dataset", "checkpoint"}) {
+    if (!storage.contains(path) || !storage[path].is_object()) continue;
+    const DiffJson limits = storage[path].value("limits", DiffJson::array());
+    for (const DiffJson& limit : limits) {
+      side.storage_links.push_back({path, limit.value("id", ""), limit.value("name", ""),
+                                    limit.value("ceiling_bytes_per_s", 0.0),
+                                    limit.value("utilisation", 0.0)});
+    }
+  }
+}
+
+bool same_link(const StorageLink& a, const StorageLink& b) {
+  constexpr double alike = 1e-6;
+  return std::abs(a.ceiling_bytes_per_s - b.ceiling_bytes_per_s) <=
+             alike * std::max(a.ceiling_bytes_per_s, b.ceiling_bytes_per_s) &&
+         std::abs(a.utilisation - b.utilisation) <= alike;
+}
+
+/// Links of the base in its order, then those that only the new side has.
+std::vector<LinkChange> changed_links(const Side& base, const Side& fresh) {
+  std::vector<LinkChange> changes;
+  const auto beside = [](const Side& side, const StorageLink& link) -> std::optional<StorageLink> {
+    for (const StorageLink& other : side.storage_links)
+      if (other.path == link.path && other.id == link.id) return other;
+    return std::nullopt;
+  };
+  for (const StorageLink& link : base.storage_links) {
+    const auto now = beside(fresh, link);
+    if (now && same_link(link, *now)) continue;
+    const bool renamed = now && now->label != link.label;
+    changes.push_back(
+        {link.path, renamed ? link.label + " -> " + now->label : link.label, link, now});
+  }
+  for (const StorageLink& link : fresh.storage_links)
+    if (!beside(base, link)) changes.push_back({link.path, link.label, std::nullopt, link});
+  return changes;
+}
+
 }  // namespace
 
 std::optional<double> MetricChange::factor() const {
@@ -142,6 +190,11 @@ Side side_of(const scenario::Scenario& scenario, const scenario::Answer& answer)
   flatten(inputs, "", side.inputs);
   side.metrics = answer.estimate.metrics;
   side.time = answer.estimate.time;
+  if (answer.storage) {
+    if (answer.storage->data) add_links("dataset", answer.storage->data->limits, side);
+    if (answer.storage->checkpoint)
+      add_links("checkpoint", answer.storage->checkpoint->save_limits, side);
+  }
   return side;
 }
 
@@ -173,6 +226,7 @@ Result<Side> side_of(const JsonDocument& saved_result) {
       side.metrics.push_back({id, metric["value"].get<double>()});
   if (const DiffJson* const breakdown = find_breakdown(root))
     side.time = read_breakdown(*breakdown);
+  read_links(root, side);
   return side;
 }
 
@@ -182,6 +236,7 @@ Difference diff(Side base, Side fresh) {
   if (difference.inputs_comparable) difference.inputs = changed_inputs(base, fresh);
   difference.metrics = compared_metrics(base, fresh);
   difference.terms = changed_terms(base.time, fresh.time);
+  difference.links = changed_links(base, fresh);
   difference.base = std::move(base);
   difference.fresh = std::move(fresh);
   return difference;

@@ -196,7 +196,7 @@ class Planner {
     if (!needed || !any_row || any_price) return {};
     const std::string which = plan_.purchase ? *plan_.purchase + " " : "";
     return {error(
-        Code::unknown_figure,
+        Code::no_price,
         scenario_.document.place(plan_.limits.budget ? "/search/budget_usd" : "/search/objective"),
         fmt::format("no {}price of any instance searched is known in {}", which, plan_.region),
         "`flowplan catalog show INSTANCE` lists the prices and their regions")};

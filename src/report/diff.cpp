@@ -109,6 +109,38 @@ Section terms(const Difference& difference) {
   return section;
 }
 
+Section storage_section(const Difference& difference) {
+  constexpr double gigabyte = 1e9;
+  Section section{"Links of storage that differ", {}, {}, {}};
+  section.table = Table{{{"", false},
+                         {"path", false},
+                         {"link", false},
+                         {"base, GB/s"},
+                         {"used"},
+                         {"new, GB/s"},
+                         {"used"}},
+                        {}};
+  const auto rate = [](const std::optional<planner::StorageLink>& link) {
+    return link ? significant(link->ceiling_bytes_per_s / gigabyte) : std::string("-");
+  };
+  const auto used = [](const std::optional<planner::StorageLink>& link) {
+    return link ? percent(link->utilisation) : std::string("-");
+  };
+  for (const planner::LinkChange& change : difference.links) {
+    section.table->rows.push_back({mark(change.base.has_value(), change.fresh.has_value()),
+                                   change.path, change.label, rate(change.base), used(change.base),
+                                   rate(change.fresh), used(change.fresh)});
+  }
+  section.remarks.emplace_back(
+      "a rate is what all nodes would move if the link were the only limit; the full one limits");
+  return section;
+}
+
+Json link_json(const std::optional<planner::StorageLink>& link) {
+  if (!link) return nullptr;
+  return {{"ceiling_bytes_per_s", link->ceiling_bytes_per_s}, {"utilisation", link->utilisation}};
+}
+
 Json optional_json(const auto& value) {
   return value ? Json(*value) : Json(nullptr);
 }
@@ -133,6 +165,7 @@ Document diff(const Difference& difference) {
   document.sections.push_back(inputs(difference));
   document.sections.push_back(metric_section(difference));
   if (!difference.terms.empty()) document.sections.push_back(terms(difference));
+  if (!difference.links.empty()) document.sections.push_back(storage_section(difference));
   return document;
 }
 
@@ -165,6 +198,13 @@ std::string diff_json(const Difference& difference) {
                      {"base_limit", term.base_limit},
                      {"new_limit", term.fresh_limit}});
   json["terms"] = std::move(terms);
+  Json links = Json::array();
+  for (const planner::LinkChange& change : difference.links)
+    links.push_back({{"path", change.path},
+                     {"link", change.label},
+                     {"base", link_json(change.base)},
+                     {"new", link_json(change.fresh)}});
+  json["storage_links"] = std::move(links);
   json["report"] = document_json(report::diff(difference));
   return json.dump(2) + "\n";
 }

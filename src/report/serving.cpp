@@ -6,6 +6,7 @@
 
 #include "answer_charts.hpp"
 #include "flowplan/report/format.hpp"
+#include "storage.hpp"
 
 namespace flowplan::report {
 
@@ -90,6 +91,32 @@ std::string serving_bottleneck(const Estimate& estimate) {
   if (shares.size() > 1)
     text += fmt::format("; next {}: {}", shares[1].limit, percent(shares[1].time.value() / whole));
   return text;
+}
+
+std::string nodes_text(int nodes) {
+  return fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s");
+}
+
+std::string start_text(const scenario::ServingStart& start) {
+  return fmt::format("{} for {}, {} for {} more: {} of them the engine; weights from {}, by {}",
+                     duration(start.all.time), nodes_text(start.nodes),
+                     duration(start.one_more.time), nodes_text(start.nodes_of_one),
+                     duration(start.engine), start.mount, start.all.limit);
+}
+
+Section start_section(const scenario::ServingStart& start) {
+  Section section{
+      "Cold start: weights from " + start.mount, {}, storage_links(start.all.limits), {}};
+  section.facts = {
+      {"weights", binary_bytes(start.all.bytes) + " on all GPUs"},
+      {"all of it", fmt::format("{} on {}", duration(start.all.time), nodes_text(start.nodes))},
+      {"scale-out",
+       fmt::format("{} on {} more", duration(start.one_more.time), nodes_text(start.nodes_of_one))},
+      {"start of the engine", duration(start.engine)},
+      {"limit", start.all.limit + (start.all.next.empty() ? "" : "; then " + start.all.next)}};
+  for (const Warning& warning : start.all.warnings)
+    section.remarks.push_back(warning.message);
+  return section;
 }
 
 Section latencies(const inference::Summary& summary) {
@@ -224,6 +251,7 @@ Section serving_summary(const Answer& answer) {
                            significant(serving.pools.back().mean_batch),
                            percent(serving.pools.back().mean_kv_share),
                            percent(serving.pools.back().peak_kv_share)));
+  if (serving.start) facts.emplace_back("cold start", start_text(*serving.start));
   facts.emplace_back("bottleneck", serving_bottleneck(answer.estimate));
   facts.emplace_back("ranges",
                      fmt::format("{:.0f} % confidence; {}", 100 * band.confidence, band.regime));
@@ -241,6 +269,7 @@ std::vector<Section> serving_sections(const Answer& answer) {
       sections.back().charts = capacity_charts(serving, answer.estimate.band);
     }
   }
+  if (serving.start) sections.push_back(start_section(*serving.start));
   if (serving.memory.hbm.value() > 0.0) {
     sections.push_back(memory(serving));
     sections.back().charts.push_back(serving_memory_chart(serving.memory));
@@ -325,6 +354,18 @@ Json serving_json(const Answer& answer) {
   json["breakdown"] = breakdown_json(answer.estimate.time);
   if (serving.per_million_output_tokens)
     json["usd_per_million_output_tokens"] = serving.per_million_output_tokens->value();
+  if (serving.start) {
+    const scenario::ServingStart& start = *serving.start;
+    json["start"] = {{"store", start.mount},
+                     {"nodes", start.nodes},
+                     {"cold_start_s", start.all.time.value()},
+                     {"nodes_of_one", start.nodes_of_one},
+                     {"scale_out_s", start.one_more.time.value()},
+                     {"engine_s", start.engine.value()},
+                     {"weights_bytes", start.all.bytes.value()},
+                     {"limit", start.all.limit},
+                     {"next", start.all.next}};
+  }
   return json;
 }
 

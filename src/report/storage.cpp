@@ -20,16 +20,6 @@ std::string saves_text(const StorageAnswer& answer) {
   return text;
 }
 
-Table storage_links(const std::vector<storage::LimitUse>& limits) {
-  Table table{
-      {{"link", false}, {"all nodes, GB/s"}, {"used"}, {"how", false}, {"confidence", false}}, {}};
-  for (const storage::LimitUse& use : limits) {
-    table.rows.push_back({use.limit.name, significant(use.ceiling.value() / 1e9),
-                          percent(use.utilisation), use.limit.how, use.limit.confidence});
-  }
-  return table;
-}
-
 Section data_section(const StorageAnswer& answer) {
   Section section{"Dataset: " + answer.dataset_mount, {}, storage_links(answer.data->limits), {}};
   auto& facts = section.facts;
@@ -96,6 +86,16 @@ Json storage_limits_json(const std::vector<storage::LimitUse>& limits) {
 }
 
 }  // namespace
+
+Table storage_links(const std::vector<storage::LimitUse>& limits) {
+  Table table{
+      {{"link", false}, {"all nodes, GB/s"}, {"used"}, {"how", false}, {"confidence", false}}, {}};
+  for (const storage::LimitUse& use : limits) {
+    table.rows.push_back({use.limit.name, significant(use.ceiling.value() / 1e9),
+                          percent(use.utilisation), use.limit.how, use.limit.confidence});
+  }
+  return table;
+}
 
 std::vector<std::pair<std::string, std::string>> storage_facts(const StorageAnswer& answer) {
   std::vector<std::pair<std::string, std::string>> facts;

@@ -13,6 +13,7 @@
 #include "serving_fleet.hpp"
 #include "serving_metrics.hpp"
 #include "serving_pass.hpp"
+#include "serving_start.hpp"
 #include "trace.hpp"
 
 namespace flowplan::scenario {
@@ -339,7 +340,11 @@ Result<Answer> run_serving(const catalog::Catalog& catalog, const Scenario& scen
         {"cluster.region", answer.region, "where prices are listed"});
   if (auto done = ServingRunner(catalog, scenario, depth, answer).run(); !done)
     return fail(placed(std::move(done.error()), scenario.document));
-  if (answer.feasible()) add_serving_money(catalog, scenario, answer);
+  if (answer.feasible()) {
+    add_serving_money(catalog, scenario, answer);
+    if (auto started = add_serving_start(catalog, scenario, *cluster, answer); !started)
+      return fail(std::move(started.error()));
+  }
   add_serving_metrics(answer);
   add_serving_trace(catalog, scenario, program_version, answer);
   return answer;

@@ -52,8 +52,9 @@ class Reader {
     if (purpose == ReadFor::run) machines_missing(result.cluster);
     if (is_of("serving")) {
       result.serving = read_serving(catalog_, document_, faults_);
-      only_of_pretraining({"storage", "operations"});
+      only_of_pretraining({"storage/dataset", "storage/checkpoint", "operations"});
     } else {
+      refuse_weights(root);
       result.workload = pretraining(root.at("workload"));
     }
     if (is_of("posttraining")) {
@@ -105,10 +106,18 @@ class Reader {
   /// What this release does for training only.
   void only_of_pretraining(std::initializer_list<const char*> sections) {
     for (const char* section : sections) {
-      if (!document_.root().contains(section)) continue;
-      faults_.add(Code::unsupported_feature, child_pointer("", section),
+      const std::string pointer = std::string("/") + section;
+      if (!document_.root().contains(Json::json_pointer(pointer))) continue;
+      faults_.add(Code::unsupported_feature, pointer,
                   fmt::format("`{}` is of pretraining only so far", section));
     }
+  }
+
+  void refuse_weights(const Json& root) {
+    if (!root.contains(Json::json_pointer("/storage/weights"))) return;
+    faults_.add(Code::unsupported_feature, "/storage/weights",
+                "`storage.weights` is what a serving engine reads when it starts",
+                "a run that trains restores from storage.checkpoint");
   }
 
   ClusterSection cluster(const Json& json) {

@@ -41,6 +41,10 @@ void add_serving_metrics(Answer& answer) {
   estimate.add("inference.preemptions", static_cast<double>(s.preemptions));
   estimate.add("inference.refused", static_cast<double>(s.refused_context + s.refused_memory));
   estimate.add("inference.unfinished", static_cast<double>(s.unfinished));
+  if (serving.start) {
+    estimate.add("inference.cold_start", serving.start->all.time.value());
+    estimate.add("inference.scale_out", serving.start->one_more.time.value());
+  }
   if (serving.per_million_output_tokens)
     estimate.add("inference.cost_per_million_output_tokens_usd",
                  serving.per_million_output_tokens->value());

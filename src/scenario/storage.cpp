@@ -23,6 +23,8 @@ class StorageReader {
       section.dataset = dataset(*found, "/storage/dataset");
     if (const auto found = json.find("checkpoint"); found != json.end())
       section.checkpoint = checkpoint(*found, "/storage/checkpoint");
+    if (const auto found = json.find("weights"); found != json.end())
+      section.weights = weights(*found, "/storage/weights");
     return section;
   }
 
@@ -86,6 +88,15 @@ class StorageReader {
       faults_.add(Code::bad_storage, here + "/lazy_load",
                   section.mount.service->id + " does not load lazily from S3",
                   "FSx for Lustre does");
+    return section;
+  }
+
+  WeightsSection weights(const StorageJson& json, const std::string& here) {
+    WeightsSection section;
+    if (json.contains("store")) section.mount = mount(json["store"], here + "/store");
+    section.loader = loader(json, here, "loader");
+    section.engine_start = quantity(json, here, "engine_start", parse_duration);
+    section.presharded = json.value("presharded", true);
     return section;
   }
 

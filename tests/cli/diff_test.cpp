@@ -34,6 +34,19 @@ TEST_CASE("saved results are laid side by side, also with a scenario") {
   CHECK(contains(run.err, "flowplan diff"));
 }
 
+TEST_CASE("a scenario over ENA instead of EFA is told link by link, saved results alike") {
+  const std::string storage = "scenarios/storage-llama3.1-405b-p5.json";
+  const std::string ena = "storage.checkpoint.store.access=ena";
+  const Ran ran = flowplan_run({"diff", storage, "--set", ena});
+  CHECK(ran.code == 0);
+  CHECK(contains(ran.out, "Links of storage that differ"));
+  CHECK(contains(ran.out, "-  checkpoint  EFA devices of a node"));
+  CHECK(contains(ran.out, "+  checkpoint  ENA of a node"));
+  const std::string saved = (std::filesystem::temp_directory_path() / "flowplan-ena.json").string();
+  REQUIRE(flowplan_run({"run", storage, "--set", ena, "-o", "json=" + saved}).code == 0);
+  CHECK(contains(flowplan_run({"diff", storage, saved}).out, "+  checkpoint  ENA of a node"));
+}
+
 TEST_CASE("against one that does not fit") {
   const Ran ran = flowplan_run({"diff", scenario, "scenarios/pretrain-llama3-405b-too-big.json"});
   CHECK(ran.code == 0);

@@ -94,7 +94,7 @@ TEST_CASE("options of a search that cannot be meant are refused where they stand
       {{"--tokens", "1T", "--objective", "cost", "--instances", "p4de.24xlarge", "--purchase",
         "savings_plan_3y"},
        3,
-       "FP032"},
+       "FP064"},
   };
   for (const Case& one : cases) {
     const Ran ran = planned(one.args);

@@ -48,6 +48,24 @@ TEST_CASE("terms that moved come the largest first and sum to the change of the 
   CHECK(sum == difference.fresh.time.time().value() - difference.base.time.time().value());
 }
 
+TEST_CASE("links of storage that are wider, fuller, new or gone are told along each path") {
+  Side base, fresh;
+  base.storage_links = {{"dataset", "disk", "disks", 1e9, 1.0},
+                        {"checkpoint", "client", "client over EFA", 8e9, 0.1},
+                        {"checkpoint", "efa", "EFA devices", 9e9, 0.2}};
+  fresh.storage_links = {{"dataset", "disk", "disks", 1e9, 1.0},
+                         {"checkpoint", "client", "client over ENA", 1e9, 0.8},
+                         {"checkpoint", "ena", "ENA", 2e9, 0.4}};
+  const auto links = diff(base, fresh).links;
+  REQUIRE(links.size() == 3);
+  CHECK(links[0].label == "client over EFA -> client over ENA");
+  CHECK(links[0].fresh->ceiling_bytes_per_s == 1e9);
+  CHECK(links[1].label == "EFA devices");
+  CHECK_FALSE(links[1].fresh);
+  CHECK(links[2].label == "ENA");
+  CHECK_FALSE(links[2].base);
+}
+
 TEST_CASE("inputs are new, gone or other; equal ones are not told") {
   Side base, fresh;
   base.inputs = {{"a", "1"}, {"b", "2"}, {"c", "3"}};

@@ -195,7 +195,7 @@ TEST_CASE("a search that cannot be meant is refused with its place") {
       {R"("instances": ["p5.48xlarge"], "max_gpus": 4)", R"("tokens": 1)", Code::layout_mismatch,
        "/search"},
       {R"("instances": ["dgx-h100"], "counts": [1], "budget_usd": 5)", R"("tokens": 1)",
-       Code::unknown_figure, "/search/budget_usd"},
+       Code::no_price, "/search/budget_usd"},
   }));
   const auto found = planned(one.search, one.workload);
   REQUIRE(!found);

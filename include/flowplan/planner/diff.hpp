@@ -14,6 +14,14 @@
 
 namespace flowplan::planner {
 
+/// A link on the way of a run's data or checkpoints.
+struct StorageLink {
+  std::string path;  ///< "dataset" or "checkpoint"
+  std::string id, label;
+  double ceiling_bytes_per_s = 0.0;  ///< of all nodes, were it the only limit
+  double utilisation = 0.0;          ///< while the movement runs, 0..1
+};
+
 /// One of two answers that are laid side by side.
 struct Side {
   std::string name, file;
@@ -24,6 +32,7 @@ struct Side {
   bool from_result = false;  ///< `inputs` are those that a saved result states
   std::vector<Metric> metrics;
   Breakdown time;
+  std::vector<StorageLink> storage_links;
 };
 
 [[nodiscard]] Side side_of(const scenario::Scenario& scenario, const scenario::Answer& answer);
@@ -48,12 +57,19 @@ struct TermChange {
   [[nodiscard]] Seconds difference() const;  ///< what is not there counts as 0
 };
 
+/// A link of storage that one of the sides has not, or that is wider or fuller in one of them.
+struct LinkChange {
+  std::string path, label;
+  std::optional<StorageLink> base, fresh;
+};
+
 struct Difference {
   Side base, fresh;
   bool inputs_comparable = true;      ///< not: one is a scenario, the other a saved result
   std::vector<InputChange> inputs;    ///< that differ
   std::vector<MetricChange> metrics;  ///< all, in the registry's order
   std::vector<TermChange> terms;      ///< that differ, the largest difference first
+  std::vector<LinkChange> links;      ///< that differ, along each path
 };
 
 /// What changed from `base` to `fresh`. The terms' differences sum to that of the whole time.

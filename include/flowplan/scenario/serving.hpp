@@ -15,6 +15,7 @@
 #include "flowplan/inference/trace.hpp"
 #include "flowplan/model/checkpoint_index.hpp"
 #include "flowplan/model/transformer.hpp"
+#include "flowplan/storage/answer.hpp"
 
 namespace flowplan::scenario {
 
@@ -58,6 +59,15 @@ struct LoadPoint {
   inference::Summary summary;
 };
 
+/// From nothing to an engine that answers: weights read, engine started.
+struct ServingStart {
+  std::string mount;
+  int nodes = 1;         ///< of the deployment
+  int nodes_of_one = 1;  ///< the fewest that hold an instance
+  Seconds engine{};      ///< of the time, its start
+  storage::Answer all, one_more;
+};
+
 /// The answer for a serving workload.
 struct ServingAnswer {
   model::Transformer model;
@@ -82,6 +92,7 @@ struct ServingAnswer {
   std::optional<double> saturation_per_s;     ///< open loops of one pool only
   std::vector<LoadPoint> curve;               ///< load against latency, rising
   std::optional<Usd> per_million_output_tokens;
+  std::optional<ServingStart> start;  ///< where the scenario says what the weights are read from
 };
 
 }  // namespace flowplan::scenario

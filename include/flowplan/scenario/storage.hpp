@@ -45,10 +45,19 @@ struct SavesSection {
   std::optional<std::int64_t> every_steps;
 };
 
-/// `storage`: where the run's data is and its checkpoints go.
+/// `storage.weights`: what a serving engine reads when it starts.
+struct WeightsSection {
+  storage::Mount mount;
+  const catalog::DataLoader* loader = nullptr;
+  std::optional<Seconds> engine_start;  ///< beside reading
+  bool presharded = true;               ///< a file for each rank
+};
+
+/// `storage`: where the run's data is and its checkpoints go; of serving, its weights.
 struct StorageSection {
   std::optional<DatasetSection> dataset;
   std::optional<SavesSection> checkpoint;
+  std::optional<WeightsSection> weights;
 };
 
 /// What reading and saving make of a run.
