@@ -92,7 +92,7 @@ struct Plan {
 /// Searches instance types, counts and layouts for the scenario's `search`. What the scenario
 /// states is fixed. The ranking is exact for the space that docs/planning.md states. Uses `threads`
 /// threads (0: all); the answer does not depend on how many. `progress` is told of every cluster.
-/// Errors, with places: FP021 a budget, a deadline or an objective that needs `tokens`; FP032 no
+/// Errors, with places: FP021 a budget, a deadline or an objective that needs `tokens`; FP064 no
 /// price or figure is known; FP060, FP070 nothing to search; FP073 a model that cannot be trained
 /// here. That nothing fits or meets the limits is an answer.
 [[nodiscard]] Result<Plan> plan(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
