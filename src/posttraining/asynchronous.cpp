@@ -109,6 +109,9 @@ class OverlapPlay {
     if (result.rollout_idle < rounding) result.rollout_idle = 0.0;
     if (result.trainer_idle < rounding) result.trainer_idle = 0.0;
     staleness(warm, last, result);
+    result.staleness_grows =
+        overlap_.staleness > static_cast<double>(last) &&
+        mean_age(last) > mean_age(warm + 1) + 0.5;  // half a version over the steps measured
     const std::size_t shown = std::min<std::size_t>(3, last - warm);
     timeline(last - shown, last, result);
     return result;
@@ -210,16 +213,32 @@ class OverlapPlay {
       released_[i] = std::max(released_[i], done[i / group_ - most]);
   }
 
+  /// Versions made between a sample's start and the one that trains on it.
+  [[nodiscard]] double age_of(std::size_t sample) const {
+    const double started = run_.requests.sent_s[workload_.root(sample)];
+    std::size_t made = 0;
+    while (made < versions_.size() && versions_[made].ready_s <= started)
+      ++made;
+    const std::size_t version = trained_in_[sample];
+    return version > made ? static_cast<double>(version - made) : 0.0;
+  }
+
+  [[nodiscard]] double mean_age(std::size_t version) const {
+    double sum = 0.0, count = 0.0;
+    for (std::size_t i = 0; i < trained_in_.size(); ++i) {
+      if (trained_in_[i] != version) continue;
+      sum += age_of(i);
+      count += 1.0;
+    }
+    return count > 0.0 ? sum / count : 0.0;
+  }
+
   void staleness(std::size_t warm, std::size_t last, OverlapRun& result) const {
     double sum = 0.0, count = 0.0;
     for (std::size_t i = 0; i < trained_in_.size(); ++i) {
       const std::size_t version = trained_in_[i];
       if (version <= warm || version > last) continue;
-      const double started = run_.requests.sent_s[workload_.root(i)];
-      std::size_t made = 0;
-      while (made < versions_.size() && versions_[made].ready_s <= started)
-        ++made;
-      const double stale = version > made ? static_cast<double>(version - made) : 0.0;
+      const double stale = age_of(i);
       sum += stale;
       count += 1.0;
       result.most_staleness = std::max(result.most_staleness, stale);

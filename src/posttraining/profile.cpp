@@ -33,6 +33,9 @@ Result<Profile> profile(const catalog::Catalog& catalog, std::string_view name) 
   p.id = c.id();
   p.sync_tensor = milliseconds(c.at("sync.tensor_ms"));
   p.sync_colocated_tensor = milliseconds(c.at("sync.colocated_tensor_ms"));
+  const auto range = c.table("sync.tensor_range_ms");
+  p.sync_tensor_least = milliseconds(range.front());
+  p.sync_tensor_most = milliseconds(range.back());
   p.multi_host_pass = milliseconds(c.at("engine.multi_host_pass_ms"));
   p.engine_wake = Seconds(c.at("engine.wake_s"));
   p.controller = Seconds(c.at("controller.step_s"));

@@ -190,6 +190,8 @@ Result<RlStep> estimate(const catalog::Catalog& catalog, const topology::Cluster
   sync.trainer_gpus.assign(placed->gpu.begin(), placed->gpu.begin() + trainer_gpus);
   sync.rollout_gpus.assign(placed->gpu.end() - rollout_gpus, placed->gpu.end());
   sync.per_tensor = colocated ? found->sync_colocated_tensor : found->sync_tensor;
+  sync.per_tensor_least = found->sync_tensor_least;
+  sync.per_tensor_most = found->sync_tensor_most;
   sync.mount = job.mount;
   auto synced = sync_time(catalog, cluster, sync);
   if (!synced) return fail(synced.error());

@@ -92,6 +92,8 @@ void fill(StepParts& parts, const Rollout& rollout, TrainingPasses passes,
   r.padding_waste = passes.rows.waste();
   r.iteration = passes.actor;
   r.sync = parts.sync.time;
+  r.sync_least = parts.sync.least;
+  r.sync_most = parts.sync.most;
   r.samples = static_cast<double>(kept.size());
   r.generated_tokens = rollout.generated_tokens;
   double responses = 0.0;
@@ -187,6 +189,7 @@ void run_apart(StepParts& parts, OverlapRun run) {
   r.step = tree.time();
   r.mean_staleness = run.mean_staleness;
   r.most_staleness = run.most_staleness;
+  r.staleness_grows = run.staleness_grows;
   r.pools = {{"trainer", parts.trainer_gpus, run.trainer_idle},
              {"rollout", parts.rollout_gpus, run.rollout_idle}};
   r.timeline = std::move(run.timeline);

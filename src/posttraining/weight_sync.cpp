@@ -194,6 +194,8 @@ Result<SyncTime> sync_time(const catalog::Catalog& catalog, const topology::Clus
       "step.sync.tensors", "Naming, slicing and loading tensors", sync.per_tensor * tensors, "host",
       fmt::format("{:.0f} tensors x {:.4g} ms", tensors, sync.per_tensor / milliseconds(1.0))));
   result->time = result->parts.time();
+  result->least = result->time + (sync.per_tensor_least - sync.per_tensor) * tensors;
+  result->most = result->time + (sync.per_tensor_most - sync.per_tensor) * tensors;
   return result;
 }
 

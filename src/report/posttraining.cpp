@@ -51,7 +51,9 @@ std::string placement_text(const PosttrainingAnswer& post, std::uint32_t gpus) {
   std::string text = fmt::format("{}: {} GPUs train, {} generate", name(job.placement),
                                  gpus - job.rollout_gpus, job.rollout_gpus);
   if (job.placement == posttraining::Placement::asynchronous)
-    text += fmt::format(", samples let in at most {:g} versions ahead{}", job.staleness,
+    text += fmt::format(", samples {} {:g} version{}{}{}",
+                        job.in_order ? "at most" : "let in at most", job.staleness,
+                        job.staleness == 1.0 ? "" : "s", job.in_order ? " old" : " ahead",
                         job.partial ? "" : ", drained at each update");
   return text;
 }
@@ -176,12 +178,17 @@ Section posttraining_summary(const Answer& answer) {
                     duration(rl.update + rl.log_prob + rl.reference + rl.values + rl.reward_model),
                     rl.updates, duration(rl.update),
                     duration(rl.log_prob + rl.reference + rl.values + rl.reward_model)));
-    facts.emplace_back("weight sync", fmt::format("{} ({})", duration(rl.sync),
-                                                  posttraining::name(post.job.sync)));
+    facts.emplace_back("weight sync",
+                       fmt::format("{} by {}; {} to {} by what was measured of a tensor",
+                                   duration(rl.sync), posttraining::name(post.job.sync),
+                                   duration(rl.sync_least), duration(rl.sync_most)));
     if (post.job.placement != posttraining::Placement::colocated)
       facts.emplace_back(
-          "staleness", fmt::format("{} versions on average, at most {}",
-                                   significant(rl.mean_staleness), significant(rl.most_staleness)));
+          "staleness",
+          rl.staleness_grows
+              ? "grows with every step: generation is ahead, and the bound is far"
+              : fmt::format("{} versions on average, at most {}", significant(rl.mean_staleness),
+                            significant(rl.most_staleness)));
   }
   if (answer.budget)
     facts.emplace_back("run", fmt::format("{} steps: {}", grouped(answer.budget->steps),
@@ -189,9 +196,10 @@ Section posttraining_summary(const Answer& answer) {
   if (const double* cost = answer.estimate.value("posttraining.cost_usd"))
     facts.emplace_back("money",
                        fmt::format("{} USD ({}, list price)", significant(*cost), answer.purchase));
-  facts.emplace_back("ranges",
-                     fmt::format("{:.0f} % confidence; {}", 100 * band.confidence,
-                                 band.regime.empty() ? "nothing alike was measured" : band.regime));
+  facts.emplace_back(
+      "ranges", band.regime.empty()
+                    ? "none: no run like this one was measured"
+                    : fmt::format("{:.0f} % confidence; {}", 100 * band.confidence, band.regime));
   return section;
 }
 
@@ -265,11 +273,14 @@ Json posttraining_json(const Answer& answer) {
     json["update_s"] = rl.update.value();
     json["updates"] = rl.updates;
     json["sync_s"] = rl.sync.value();
+    json["sync_least_s"] = rl.sync_least.value();
+    json["sync_most_s"] = rl.sync_most.value();
     json["swap_s"] = rl.swap.value();
     json["generated_tokens"] = rl.generated_tokens;
     json["mean_response_tokens"] = rl.mean_response;
     json["longest_response_tokens"] = rl.longest_response;
-    json["staleness"] = {{"mean", rl.mean_staleness}, {"most", rl.most_staleness}};
+    json["staleness"] = {
+        {"mean", rl.mean_staleness}, {"most", rl.most_staleness}, {"grows", rl.staleness_grows}};
     Json pools = Json::array();
     for (const posttraining::PoolUse& pool : rl.pools)
       pools.push_back({{"pool", pool.pool}, {"gpus", pool.gpus}, {"idle_share", pool.idle_share}});

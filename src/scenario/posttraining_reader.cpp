@@ -164,7 +164,7 @@ class PosttrainingReader {
     take_optional(section_.rollout_gpus, json, "rollout_gpus");
     section_.staleness = json.value("staleness", 1.0);
     section_.partial = json.value("partial", true);
-    section_.in_order = json.value("in_order", false);
+    section_.in_order = json.value("in_order", true);
     section_.in_flight = json.value("in_flight", 0.0);
     section_.streamed = json.value("streamed", false);
     take_optional(section_.swap, json, "swap");

@@ -315,8 +315,10 @@ void add_posttraining_metrics(Answer& answer) {
     estimate.add("posttraining.sync_time", rl.sync.value());
     estimate.add("posttraining.trainer_idle_share", rl.pools.front().idle_share);
     estimate.add("posttraining.rollout_idle_share", rl.pools.back().idle_share);
-    estimate.add("posttraining.staleness_mean", rl.mean_staleness);
-    estimate.add("posttraining.staleness_max", rl.most_staleness);
+    if (!rl.staleness_grows) {
+      estimate.add("posttraining.staleness_mean", rl.mean_staleness);
+      estimate.add("posttraining.staleness_max", rl.most_staleness);
+    }
   }
 }
 

@@ -31,8 +31,10 @@ struct Overlap {
   /// Batches whose prompts are in flight at most; a prompt is until all its samples are done. 0: as
   /// many as `staleness` lets in.
   double in_flight = 0.0;
-  /// A step trains on the batch that was started for it; false: on what is finished first.
-  bool in_order = false;
+  /// A step trains on the batch that was started for it, so that no sample is older than
+  /// `staleness` (rounded up). False: on what is finished first; `staleness` then bounds only when
+  /// samples are let in, and long ones grow older.
+  bool in_order = true;
   /// Parts of a batch (mini-batches) that are trained on as they are there; 1: the whole batch.
   int parts = 1;
   Seconds training{};  ///< on a batch, log-probabilities and all updates
@@ -47,6 +49,9 @@ struct OverlapRun {
   double trainer_idle = 0.0;
   double mean_staleness = 0.0;  ///< versions between a sample's start and its training
   double most_staleness = 0.0;
+  /// Samples of the last step are older than those of the first one measured, and the bound is
+  /// further than the run was followed: they grow older with every step.
+  bool staleness_grows = false;
   std::vector<Interval> timeline;  ///< of the last steps, from 0
 };
 

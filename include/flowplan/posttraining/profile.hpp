@@ -13,10 +13,11 @@ namespace flowplan::posttraining {
 /// What a post-training framework costs beside training and generation, as a constants set of kind
 /// "posttraining" says it. docs/models/posttraining.md explains each.
 struct Profile {
-  std::string id;                   ///< of the set: "posttraining-nemo-rl"
-  Seconds sync_tensor{};            ///< a tensor, each synchronisation to GPUs apart
-  Seconds sync_colocated_tensor{};  ///< the same on the trainer's own GPUs
-  Seconds multi_host_pass{};        ///< a pass of an engine whose GPUs are on several hosts
+  std::string id;         ///< of the set: "posttraining-nemo-rl"
+  Seconds sync_tensor{};  ///< a tensor, each synchronisation to GPUs apart
+  Seconds sync_tensor_least{}, sync_tensor_most{};  ///< ends of what was measured
+  Seconds sync_colocated_tensor{};                  ///< the same on the trainer's own GPUs
+  Seconds multi_host_pass{};      ///< a pass of an engine whose GPUs are on several hosts
   Seconds engine_wake{};          ///< an engine going to sleep and waking up, beside what is moved
   Seconds controller{};           ///< a step: data, advantages, logging
   Seconds controller_sample{};    ///< and a sample: tokenising, moving between processes

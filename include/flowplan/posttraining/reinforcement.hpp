@@ -67,7 +67,7 @@ struct RlJob {
   std::uint32_t rollout_gpus = 0;  ///< the last ones, where the pools are apart
   double staleness = 1.0;
   bool partial = true;       ///< asynchronous: samples go on over weight updates
-  bool in_order = false;     ///< asynchronous: batches as they were started
+  bool in_order = true;      ///< asynchronous: batches as they were started, none older
   double in_flight = 0.0;    ///< asynchronous: batches of prompts at once; 0: as staleness lets in
   bool streamed = false;     ///< the trainer starts on a mini-batch once its samples are there
   std::optional<bool> swap;  ///< colocated: states to the host meanwhile; nothing: yes
@@ -103,6 +103,8 @@ struct RlStep {
   std::int64_t updates = 0;                           ///< optimizer steps
   Rows rows;                                          ///< of one update
   double mean_staleness = 0.0, most_staleness = 0.0;  ///< versions
+  Seconds sync_least{}, sync_most{};  ///< of `sync`, by the ends of what was measured of a tensor
+  bool staleness_grows = false;       ///< with every step: then the two are of those followed
   std::vector<PoolUse> pools;
   std::vector<Interval> timeline;
   std::string limit;  ///< what to change first: "stragglers", "generation", "update", "sync", ...

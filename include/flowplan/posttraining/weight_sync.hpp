@@ -34,16 +34,18 @@ struct WeightSync {
   training::Sharding sharding{};
   inference::Layout engine;                                 ///< of a replica
   std::vector<topology::GpuId> trainer_gpus, rollout_gpus;  ///< the same ones where colocated
-  Seconds per_tensor{};                   ///< host time of a tensor: naming, slicing, loading it
-  const storage::Mount* mount = nullptr;  ///< of `storage`
+  Seconds per_tensor{};  ///< host time of a tensor: naming, slicing, loading it
+  Seconds per_tensor_least{}, per_tensor_most{};  ///< ends of what was measured
+  const storage::Mount* mount = nullptr;          ///< of `storage`
 };
 
 /// Tensors of a model as checkpoints name them: each expert's matrices are tensors of their own.
 [[nodiscard]] double tensor_count(const model::Transformer& model);
 
 struct SyncTime {
-  Seconds time{};  ///< sum of the parts of the breakdown
-  Bytes moved{};   ///< into all rollout GPUs
+  Seconds time{};           ///< sum of the parts of the breakdown
+  Seconds least{}, most{};  ///< with the ends of what was measured of a tensor
+  Bytes moved{};            ///< into all rollout GPUs
   Breakdown parts;
 };
 

@@ -49,7 +49,7 @@ struct PosttrainingSection {
   bool placement_stated = false;
   std::optional<std::uint32_t> rollout_gpus;
   double staleness = 1.0;
-  bool partial = true, in_order = false, streamed = false;
+  bool partial = true, in_order = true, streamed = false;
   double in_flight = 0.0;
   std::optional<bool> swap;
   posttraining::SyncPath sync = posttraining::SyncPath::broadcast;
