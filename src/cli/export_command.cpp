@@ -4,14 +4,17 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "fault_place.hpp"
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/export/plan.hpp"
 #include "flowplan/export/targets.hpp"
+#include "flowplan/planner/grid.hpp"
 #include "flowplan/scenario/run.hpp"
 #include "flowplan/topology/hostlist.hpp"
+#include "input.hpp"
 #include "scenario_flags.hpp"
 
 namespace flowplan::cli {
@@ -97,6 +100,43 @@ int write_files(Session& session, const std::string& path, const std::vector<Wri
   return 0;
 }
 
+/// The scenario as it is, unread where nothing of it has to be complete: a grid may fill it.
+void take_text(const Arguments& arguments, ExportRequest& request) {
+  request.scenario_path = "scenario.json";
+  if (arguments.positionals.empty()) return;
+  request.scenario_path = arguments.positionals.front();
+  if (request.scenario_path == "-") return;
+  if (auto text = read_text(request.scenario_path, largest_scenario))
+    request.scenario_text = std::move(*text);
+}
+
+/// A sweep's job: the grid is read here so that what is wrong with it is said now, not in a queue.
+Result<std::vector<WrittenFile>> written_sweep(const Arguments& arguments, const Session& session,
+                                               const Target& target, ExportRequest request) {
+  const auto schema = load_schema(arguments, session, "scenario");
+  if (!schema) return fail(schema.error());
+  if (arguments.positionals.empty())
+    return fail(error(Code::usage, "a sweep is of a scenario file", "`flowplan init` writes one"));
+  const auto document =
+      scenario_document(arguments, *schema, arguments.positionals.front(), "export");
+  if (!document) return fail(document.error());
+  const auto grid = planner::read_grid(*document, arguments.values("vary"));
+  if (!grid) return fail(grid.error());
+  if (grid->axes.empty())
+    return fail(error(Code::usage, "there is nothing to vary",
+                      "--vary cluster.count=16,32,64, or a `sweep` section in the scenario"));
+  for (const char* option : {"set", "vary"}) {
+    for (const std::string& value : arguments.values(option)) {
+      request.sweep_options.push_back(std::string("--") + option);
+      request.sweep_options.push_back(value);
+    }
+  }
+  request.slug = exporting::slug_of(
+      document->root().value("name", std::filesystem::path(request.scenario_path).stem().string()));
+  take_text(arguments, request);
+  return target.write(request);
+}
+
 /// What the target needs, then the target.
 Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Session& session,
                                          const catalog::Catalog& catalog, const Target& target) {
@@ -108,6 +148,15 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
   if (!timestamp) return fail(timestamp.error());
   const auto shards = int_option(arguments, "shards", 1, most_shards);
   if (!shards) return fail(shards.error());
+  ExportRequest request;
+  request.ratio = *ratio;
+  request.timestamp = *timestamp;
+  request.shards = shards->value_or(request.shards);
+  if (target.needs == exporting::TargetNeeds::sweep)
+    return written_sweep(arguments, session, target, std::move(request));
+  if (arguments.has("vary"))
+    return fail(error(Code::usage, "--vary is for slurm-array and k8s-indexed-job",
+                      "--set changes one value of what is exported"));
   const auto scenario = load_scenario(arguments, session, catalog, "export");
   if (!scenario) return fail(scenario.error());
   const auto plan = exporting::plan_of(catalog, *scenario, *hosts);
@@ -117,25 +166,14 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
   // Names of nodes that are typed have no place in the scenario.
   if (!plan) return fail(arguments.has("hosts") ? plan.error() : located(plan.error()));
 
-  ExportRequest request;
   request.plan = &*plan;
   if (scenario->serving) request.serving = &*scenario->serving;
-  request.ratio = *ratio;
-  request.timestamp = *timestamp;
-  request.shards = shards->value_or(request.shards);
-  request.scenario_path = "scenario.json";
-  if (!arguments.positionals.empty()) {
-    request.scenario_path = arguments.positionals.front();
-    if (request.scenario_path != "-")
-      if (auto text = read_text(request.scenario_path, largest_scenario))
-        request.scenario_text = std::move(*text);
-  }
   const auto written_by = [&]() -> Result<std::vector<WrittenFile>> {
     auto files = target.write(request);
     if (!files) return fail(located(files.error()));
     return files;
   };
-  if (!target.predicts) return written_by();
+  if (target.needs == exporting::TargetNeeds::plan) return written_by();
   const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
   if (!answer) return fail(located(answer.error()));
   request.answer = &*answer;
@@ -200,6 +238,13 @@ Command export_command() {
                              {}});
   command.options.push_back(
       {"shards", 0, "N", "Parts of a sweep that run beside each other; 8 by default.", false, {}});
+  command.options.push_back({"vary",
+                             0,
+                             "PATH=VALUES",
+                             "Of a sweep's job: an axis of its grid, as `flowplan sweep --vary`. "
+                             "Repeatable.",
+                             true,
+                             {}});
   command.options.push_back(set_option());
   command.options.push_back(catalog_option());
   return command;

@@ -78,8 +78,10 @@ class ObservationBuilder {
     compare(nodes);
   }
 
-  /// What the tiers of links carry on the mean over a step.
+  /// What the tiers of links carry on the mean over a step; of reinforcement learning only the
+  /// trainer's part of it is known.
   void network() {
+    if (plan_.work == Plan::Work::reinforcement) return;
     for (const training::TierUse& use : answer_.iteration.tiers)
       predict("flowplan_link_utilisation_ratio",
               "Share of a tier's capacity that the job uses, mean over its links and a step.",
@@ -117,7 +119,8 @@ class ObservationBuilder {
            fmt::format("avg by (Hostname) (avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[{}m]))",
                        made_.window_minutes),
            "percentunit"});
-    if (!predicts("training.memory_peak")) return;
+    // Engines that share the GPUs of reinforcement learning take memory of their own.
+    if (!predicts("training.memory_peak") || plan_.work == Plan::Work::reinforcement) return;
     Comparison memory{"GPUs",
                       "Memory of the fullest GPU",
                       "FlowplanMemoryAbovePrediction",

@@ -99,9 +99,16 @@ std::string slug_of(std::string_view text) {
 
 namespace {
 
-/// Machines and model of a serving scenario, which leaves nothing else open that a writer needs.
-Result<scenario::Resolved> resolve_serving(const catalog::Catalog& catalog,
-                                           const scenario::Scenario& scenario) {
+Plan::Work work_of(const scenario::Scenario& scenario) {
+  if (scenario.serving) return Plan::Work::serving;
+  if (!scenario.posttraining) return Plan::Work::pretraining;
+  return scenario.posttraining->has_rollouts() ? Plan::Work::reinforcement
+                                               : Plan::Work::fine_tuning;
+}
+
+/// Machines and model, which is all that writers need of other work than pretraining.
+Result<scenario::Resolved> resolve_machines(const catalog::Catalog& catalog,
+                                            const scenario::Scenario& scenario) {
   topology::ClusterSpec spec;
   spec.instance = scenario.cluster.instance;
   spec.count = scenario.cluster.count;
@@ -109,7 +116,7 @@ Result<scenario::Resolved> resolve_serving(const catalog::Catalog& catalog,
   auto cluster = topology::Cluster::build(catalog, spec);
   if (!cluster) return fail(std::move(cluster.error()));
   training::Job job;
-  job.model = scenario.serving->model;
+  job.model = scenario.serving ? scenario.serving->model : scenario.workload.model;
   return scenario::Resolved{
       std::move(*cluster), std::move(job), scenario.cluster.region.value_or(""), {}};
 }
@@ -118,11 +125,9 @@ Result<scenario::Resolved> resolve_serving(const catalog::Catalog& catalog,
 
 Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
                      std::span<const std::string> hosts) {
-  if (scenario.posttraining)
-    return fail(error(Code::unsupported_feature, scenario.document.place("/workload/kind"),
-                      "exports are of pretraining and serving so far"));
-  auto resolved =
-      scenario.serving ? resolve_serving(catalog, scenario) : scenario::resolve(catalog, scenario);
+  const Plan::Work work = work_of(scenario);
+  auto resolved = work == Plan::Work::pretraining ? scenario::resolve(catalog, scenario)
+                                                  : resolve_machines(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));
   auto names = names_of(resolved->cluster, hosts);
   if (!names) return fail(std::move(names.error()));
@@ -144,9 +149,8 @@ Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& 
             1,
             0,
             {},
-            false};
+            work};
   plan.slug = slug_of(plan.title);
-  plan.serves = scenario.serving.has_value();
   if (!unit.member.empty()) {
     const auto member = catalog.instance(unit.member);
     if (!member) return fail(member.error());
@@ -167,7 +171,7 @@ Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& 
               "launchers give a job whole nodes: choose gpus and gpus_per_domain so"));
   plan.job_nodes = ranks / per_node;
   plan.job_nodes_per_domain = plan.domains_span_nodes() ? per_domain / per_node : 1;
-  if (scenario.workload.tokens) {
+  if (work == Plan::Work::pretraining && scenario.workload.tokens) {
     const double per_step =
         static_cast<double>(plan.job.seq_len) * static_cast<double>(plan.job.global_batch);
     plan.steps = static_cast<std::int64_t>(std::ceil(*scenario.workload.tokens / per_step));

@@ -10,6 +10,22 @@
 
 namespace flowplan::exporting {
 
+namespace {
+
+/// Options as words of a shell: each in single quotes, where a quote is written as '\''.
+std::string shell_words(const std::vector<std::string>& options) {
+  std::string words;
+  for (const std::string& option : options) {
+    words += " '";
+    for (const char c : option)
+      words += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    words += "'";
+  }
+  return words;
+}
+
+}  // namespace
+
 std::string slurm_array(const ShardedSweep& sweep) {
   return fmt::format(
       "#!/usr/bin/env bash\n"
@@ -20,8 +36,8 @@ std::string slurm_array(const ShardedSweep& sweep) {
       "# Each task answers its share of the points, which flowplan learns from Slurm's variables.\n"
       "# Afterwards: flowplan sweep --merge rows-*.jsonl -o jsonl=rows.jsonl\n"
       "set -euo pipefail\n"
-      "exec flowplan sweep \"{2}\" -o \"jsonl=rows-$SLURM_ARRAY_TASK_ID.jsonl\" --resume\n",
-      sweep.slug, sweep.shards - 1, sweep.scenario);
+      "exec flowplan sweep \"{2}\"{3} -o \"jsonl=rows-$SLURM_ARRAY_TASK_ID.jsonl\" --resume\n",
+      sweep.slug, sweep.shards - 1, sweep.scenario, shell_words(sweep.options));
 }
 
 std::string indexed_job(const ShardedSweep& sweep, const std::string& scenario_text) {
@@ -36,8 +52,9 @@ std::string indexed_job(const ShardedSweep& sweep, const std::string& scenario_t
   container["name"] = "sweep";
   container["image"] = "registry.example.com/flowplan:latest";
   container["command"] = {"sh", "-c",
-                          "exec flowplan sweep /flowplan/scenario.json -o "
-                          "\"jsonl=/results/rows-$JOB_COMPLETION_INDEX.jsonl\" --resume"};
+                          "exec flowplan sweep /flowplan/scenario.json" +
+                              shell_words(sweep.options) +
+                              " -o \"jsonl=/results/rows-$JOB_COMPLETION_INDEX.jsonl\" --resume"};
   container["env"] =
       Json::array({{{"name", "JOB_COMPLETION_COUNT"}, {"value", std::to_string(sweep.shards)}}});
   container["volumeMounts"] = {{{"name", "scenario"}, {"mountPath", "/flowplan"}},

@@ -53,7 +53,7 @@ Files serve_files(const ExportRequest& request,
 }
 
 ShardedSweep sweep_of(const ExportRequest& request) {
-  return {request.scenario_path, request.plan->slug, request.shards};
+  return {request.scenario_path, request.slug, request.shards, request.sweep_options};
 }
 
 Observation observed(const ExportRequest& request) {
@@ -64,51 +64,52 @@ Observation observed(const ExportRequest& request) {
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> all{
-      {"slurm", "topology.conf, topology.yaml, node and GRES lines, a batch script", false,
-       [](const ExportRequest& r) { return slurm_files(*r.plan); }},
-      {"slurm-array", "a job array that runs the scenario's sweep", false,
+      {"slurm", "topology.conf, topology.yaml, node and GRES lines, a batch script",
+       TargetNeeds::plan, [](const ExportRequest& r) { return slurm_files(*r.plan); }},
+      {"slurm-array", "a job array that runs the scenario's sweep", TargetNeeds::sweep,
        [](const ExportRequest& r) { return one_file("sweep.sbatch", slurm_array(sweep_of(r))); }},
-      {"k8s-indexed-job", "an indexed Job that runs the scenario's sweep", false,
+      {"k8s-indexed-job", "an indexed Job that runs the scenario's sweep", TargetNeeds::sweep,
        [](const ExportRequest& r) {
          return one_file("sweep.yaml", indexed_job(sweep_of(r), r.scenario_text));
        }},
-      {"k8s-nodes", "the nodes with their topology labels, for KWOK", false,
+      {"k8s-nodes", "the nodes with their topology labels, for KWOK", TargetNeeds::plan,
        [](const ExportRequest& r) { return one_file("nodes.yaml", kubernetes_nodes(*r.plan)); }},
-      {"kueue", "Kueue's topology, flavor and queues, the job as a JobSet", false,
+      {"kueue", "Kueue's topology, flavor and queues, the job as a JobSet", TargetNeeds::plan,
        [](const ExportRequest& r) { return one_file("kueue.yaml", kueue_manifests(*r.plan)); }},
-      {"volcano", "Volcano's HyperNodes and the job", false,
+      {"volcano", "Volcano's HyperNodes and the job", TargetNeeds::plan,
        [](const ExportRequest& r) { return one_file("volcano.yaml", volcano_manifests(*r.plan)); }},
-      {"parallelcluster", "an AWS ParallelCluster 3 definition", false,
+      {"parallelcluster", "an AWS ParallelCluster 3 definition", TargetNeeds::plan,
        [](const ExportRequest& r) { return parallelcluster_files(*r.plan); }},
-      {"pcs", "an AWS PCS cluster as a CloudFormation template", false,
+      {"pcs", "an AWS PCS cluster as a CloudFormation template", TargetNeeds::plan,
        [](const ExportRequest& r) { return pcs_files(*r.plan); }},
-      {"hyperpod", "a SageMaker HyperPod cluster", false,
+      {"hyperpod", "a SageMaker HyperPod cluster", TargetNeeds::plan,
        [](const ExportRequest& r) { return hyperpod_files(*r.plan); }},
-      {"megatron", "flags of Megatron-LM and Megatron Core", false,
+      {"megatron", "flags of Megatron-LM and Megatron Core", TargetNeeds::plan,
        [](const ExportRequest& r) { return launch_files(*r.plan, megatron_launch(*r.plan)); }},
-      {"torchtitan", "torchtitan's TOML file", false,
+      {"torchtitan", "torchtitan's TOML file", TargetNeeds::plan,
        [](const ExportRequest& r) { return launch_files(*r.plan, torchtitan_launch(*r.plan)); }},
-      {"fsdp", "PyTorch FSDP2 by Hugging Face Accelerate", false,
+      {"fsdp", "PyTorch FSDP2 by Hugging Face Accelerate", TargetNeeds::plan,
        [](const ExportRequest& r) { return launch_files(*r.plan, fsdp_launch(*r.plan)); }},
-      {"maxtext", "MaxText's mesh and flags (JAX)", false,
+      {"maxtext", "MaxText's mesh and flags (JAX)", TargetNeeds::plan,
        [](const ExportRequest& r) { return launch_files(*r.plan, maxtext_launch(*r.plan)); }},
-      {"vllm", "the command of a vLLM server", true,
+      {"vllm", "the command of a vLLM server", TargetNeeds::answer,
        [](const ExportRequest& r) { return serve_files(r, vllm_command); }},
-      {"tensorrt-llm", "the command of a TensorRT-LLM server", true,
+      {"tensorrt-llm", "the command of a TensorRT-LLM server", TargetNeeds::answer,
        [](const ExportRequest& r) { return serve_files(r, tensorrt_llm_command); }},
-      {"sglang", "the command of an SGLang server", true,
+      {"sglang", "the command of an SGLang server", TargetNeeds::answer,
        [](const ExportRequest& r) { return serve_files(r, sglang_command); }},
-      {"environment", "the NCCL and EFA variables that the prediction assumes", false,
+      {"environment", "the NCCL and EFA variables that the prediction assumes", TargetNeeds::plan,
        [](const ExportRequest& r) {
          return one_file("environment.sh", environment_script(*r.plan));
        }},
-      {"prometheus", "recording and alerting rules, predicted against measured", true,
+      {"prometheus", "recording and alerting rules, predicted against measured",
+       TargetNeeds::answer,
        [](const ExportRequest& r) { return one_file("rules.yml", prometheus_rules(observed(r))); }},
-      {"openmetrics", "the predictions as OpenMetrics text", true,
+      {"openmetrics", "the predictions as OpenMetrics text", TargetNeeds::answer,
        [](const ExportRequest& r) {
          return one_file("flowplan.om", openmetrics(observed(r), r.timestamp));
        }},
-      {"grafana", "a dashboard with predicted and measured side by side", true,
+      {"grafana", "a dashboard with predicted and measured side by side", TargetNeeds::answer,
        [](const ExportRequest& r) {
          return one_file("dashboard.json", grafana_dashboard(observed(r)));
        }},

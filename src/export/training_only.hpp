@@ -5,12 +5,28 @@
 
 namespace flowplan::exporting {
 
-/// Error FP073 for a plan that serves: what launches training has nothing to say of it.
+/// Error FP073 for a plan of other work than pretraining: what launches that has nothing to say.
 [[nodiscard]] inline Result<void> needs_training(const Plan& plan) {
-  if (!plan.serves) return {};
-  return fail(
-      error(Code::unsupported_feature, "the scenario serves a model, it does not train one",
-            "vllm, tensorrt-llm and sglang start servers; prometheus and grafana watch them"));
+  constexpr const char* of_machines =
+      "parallelcluster, pcs, hyperpod, k8s-nodes, environment, openmetrics, prometheus, grafana, "
+      "slurm-array and k8s-indexed-job are of any scenario";
+  switch (plan.work) {
+    case Plan::Work::pretraining:
+      return {};
+    case Plan::Work::serving:
+      return fail(
+          error(Code::unsupported_feature, "the scenario serves a model, it does not train one",
+                "vllm, tensorrt-llm and sglang start servers; prometheus and grafana watch them"));
+    case Plan::Work::fine_tuning:
+      return fail(error(Code::unsupported_feature,
+                        "fine-tuning is started by its framework's own recipe, with its data",
+                        of_machines));
+    case Plan::Work::reinforcement:
+      break;
+  }
+  return fail(error(Code::unsupported_feature,
+                    "a step of reinforcement learning is started by its framework (verl, NeMo-RL)",
+                    of_machines));
 }
 
 }  // namespace flowplan::exporting

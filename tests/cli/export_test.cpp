@@ -42,6 +42,47 @@ TEST_CASE("hosts are named by a hostlist, and the scenario by options") {
   CHECK(flowplan_run({"export", "slurm", scenario, "--hosts", "p5-[1-2]"}).code == 2);
 }
 
+TEST_CASE("post-training is watched and its machines are ordered; its framework starts it") {
+  for (const char* name : {"grpo-7b-long-asynchronous-p5", "sft-llama3-70b-p5"}) {
+    const std::string post = std::string("scenarios/") + name + ".json";
+    INFO(name);
+    for (const char* target : {"parallelcluster", "pcs", "hyperpod", "k8s-nodes", "environment",
+                               "prometheus", "openmetrics", "grafana"})
+      CHECK(flowplan_run({"export", target, post}).code == 0);
+    CHECK(contains(flowplan_run({"export", "openmetrics", post}).out,
+                   "flowplan_posttraining_step_time_seconds{"));
+    for (const char* target : {"slurm", "kueue", "volcano", "megatron", "fsdp"}) {
+      const Ran ran = flowplan_run({"export", target, post});
+      CHECK(ran.code == 3);
+      CHECK(contains(ran.err, "framework"));
+      CHECK(contains(ran.err, "parallelcluster"));
+    }
+    CHECK(flowplan_run({"export", "vllm", post}).code == 3);
+  }
+}
+
+TEST_CASE("a sweep's job needs a grid and carries what was typed") {
+  const Ran none = flowplan_run({"export", "slurm-array", scenario});
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "nothing to vary"));
+  CHECK(none.out.empty());
+  const Ran ran = flowplan_run({"export", "slurm-array", scenario, "--vary",
+                                "workload.parallelism.tp=4,8", "--set", "workload.micro_batch=1"});
+  CHECK(ran.code == 0);
+  CHECK(
+      contains(ran.out, "'--set' 'workload.micro_batch=1' '--vary' 'workload.parallelism.tp=4,8'"));
+  CHECK(contains(
+      flowplan_run({"export", "k8s-indexed-job", scenario, "--vary", "workload.parallelism.tp=4,8"})
+          .out,
+      "workload.parallelism.tp=4,8"));
+  CHECK(
+      flowplan_run({"export", "slurm-array", scenario, "--vary", "workload.no.such=1:0:x"}).code ==
+      2);
+  const Ran elsewhere = flowplan_run({"export", "slurm", scenario, "--vary", "cluster.count=1,2"});
+  CHECK(elsewhere.code == 2);
+  CHECK(contains(elsewhere.err, "slurm-array"));
+}
+
 TEST_CASE("targets, ratios and times that are none are refused") {
   const Ran ran = flowplan_run({"export", "slrum", scenario});
   CHECK(ran.code == 2);

@@ -71,7 +71,7 @@ inline Plan plan_of_layout(const training::Layout& layout, const std::string& fr
             1,
             0,
             {},
-            false};
+            Plan::Work::pretraining};
   for (std::uint32_t i = 0; i < plan.nodes(); ++i)
     plan.node.push_back(plan.cluster.node_name(i));
   plan.job.model = **catalog.transformer("llama3-8b");

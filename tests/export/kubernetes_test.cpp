@@ -170,9 +170,11 @@ TEST_CASE("Volcano's HyperNodes are the switches, every node below one of tier 1
 }
 
 TEST_CASE("a sweep's shards learn which they are from the scheduler") {
-  const ShardedSweep sweep{"scenario.json", "a-sweep", 4};
+  const ShardedSweep sweep{"scenario.json", "a-sweep", 4, {"--vary", "name=it's"}};
   const std::string script = slurm_array(sweep);
   CHECK(script.find("#SBATCH --array=0-3\n") != script.npos);
+  // What was typed reaches the shards as one word each, whatever is in it.
+  CHECK(script.find(R"(sweep "scenario.json" '--vary' 'name=it'\''s' -o)") != script.npos);
   const auto documents = yaml_of(indexed_job(sweep, "{\"a\": \"b\"}\n"));
   const YAML::Node job = find_kind(documents, "Job");
   CHECK(job["spec"]["completions"].as<int>() == 4);

@@ -75,7 +75,7 @@ TEST_CASE("every Kubernetes object that is written follows the schema of its API
   with_files.job.framework = "torchtitan";
   with_files.job.sharding = training::Sharding::fsdp;
   std::vector<std::string> texts{kueue_manifests(with_files).value(),
-                                 indexed_job({"scenario.json", "a-sweep", 4}, "{}\n")};
+                                 indexed_job({"scenario.json", "a-sweep", 4, {}}, "{}\n")};
   for (const std::string& scenario : {three_pods(), two_ultraservers()}) {
     const Plan plan = plan_from(scenario);
     texts.push_back(kubernetes_nodes(plan));

@@ -91,7 +91,7 @@ TEST_CASE("a serving scenario's layout and limits reach the engines") {
                  "load": {"rate_per_s": 1, "requests": 50, "input_tokens": 256, "output_tokens": 16}}})");
   const auto plan = plan_of(shipped_catalog(), scenario);
   REQUIRE(plan);
-  CHECK(plan->serves);
+  CHECK(plan->work == Plan::Work::serving);
   CHECK_FALSE(launch_of(*plan));  // it does not train
   const auto answer = scenario::run(shipped_catalog(), scenario, "test");
   if (!answer) FAIL(render(answer.error()));

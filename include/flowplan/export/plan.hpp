@@ -45,7 +45,8 @@ struct Plan {
   std::uint32_t job_nodes_per_domain = 1;  ///< of them in one NVLink domain
   std::int64_t steps = 0;                  ///< that the token budget takes; 0: no budget
   std::optional<SharedFileSystem> shared;
-  bool serves = false;  ///< the work is serving: `job` has nothing but the model
+  /// Of other work than pretraining `job` has nothing but the model.
+  enum class Work { pretraining, serving, fine_tuning, reinforcement } work = Work::pretraining;
 
   [[nodiscard]] std::uint32_t nodes() const { return cluster.nodes(); }
   [[nodiscard]] std::uint32_t gpus_per_node() const { return cluster.gpus_per_node(); }

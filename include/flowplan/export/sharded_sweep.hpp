@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace flowplan::exporting {
 
@@ -10,6 +11,7 @@ struct ShardedSweep {
   std::string scenario;  ///< path of the file, seen from where the shards run
   std::string slug;
   int shards = 8;
+  std::vector<std::string> options;  ///< typed beside the file: "--vary", "cluster.count=16,32"
 };
 
 /// A Slurm job array, one task a shard.

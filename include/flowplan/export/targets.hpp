@@ -13,21 +13,26 @@ namespace flowplan::exporting {
 
 /// What a writer may use.
 struct ExportRequest {
-  const Plan* plan = nullptr;
+  const Plan* plan = nullptr;                         ///< none for a sweep
   const scenario::Answer* answer = nullptr;           ///< where the target needs the prediction
   std::optional<double> ratio;                        ///< of alerts
   std::optional<long long> timestamp;                 ///< of OpenMetrics samples
   const scenario::ServingSection* serving = nullptr;  ///< of a scenario that serves
   std::string scenario_path;                          ///< as typed
   std::string scenario_text;
+  std::string slug;  ///< of a sweep
   int shards = 8;
+  std::vector<std::string> sweep_options;  ///< typed: --set and --vary
 };
+
+/// What a target takes beside the scenario.
+enum class TargetNeeds { plan, answer, sweep };
 
 /// One format to export to.
 struct Target {
   std::string_view name;
   std::string_view about;  ///< one line
-  bool predicts = false;   ///< it needs the answer
+  TargetNeeds needs = TargetNeeds::plan;
   Result<std::vector<WrittenFile>> (*write)(const ExportRequest& request) = nullptr;
 };
 
