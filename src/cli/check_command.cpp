@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "answer_side.hpp"
 #include "command.hpp"
 #include "fault_place.hpp"
 #include "flowplan/planner/check.hpp"
@@ -54,6 +56,24 @@ std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
   return files;
 }
 
+/// The base of one scenario: the file that --base names, or the one of that name in its folder.
+Result<planner::Side> base_of(const Arguments& arguments, const catalog::Catalog& catalog,
+                              const JsonDocument& schema, const std::string& file,
+                              const scenario::Scenario& scenario) {
+  const auto named = arguments.value("base");
+  if (!named) {
+    return fail(error(Code::bad_check, scenario.document.place("/checks"),
+                      "checks are relative to a base, and none is given",
+                      "--base RESULT.json (of `flowplan run -o json=`), --base SCENARIO.json, or "
+                      "a folder with files of the same names"));
+  }
+  std::error_code ignored;
+  const std::string path = fs::is_directory(*named, ignored)
+                               ? (fs::path(*named) / fs::path(file).filename()).string()
+                               : *named;
+  return answer_side(catalog, schema, path, {}, "check");
+}
+
 planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog& catalog,
                               const JsonDocument& schema, const std::string& file) {
   planner::CheckReport report;
@@ -77,7 +97,16 @@ planner::CheckReport evaluate(const Arguments& arguments, const catalog::Catalog
     return report;
   }
   report.name = answer->name;
-  report.outcomes = planner::check(*scenario, *answer);
+  std::optional<planner::Side> base;
+  if (planner::needs_base(*scenario)) {
+    auto found = base_of(arguments, catalog, schema, file, *scenario);
+    if (!found) {
+      report.diagnostics = std::move(found.error());
+      return report;
+    }
+    base = std::move(*found);
+  }
+  report.outcomes = planner::check(*scenario, *answer, base ? &*base : nullptr);
   report.infeasible = !answer->feasible() && !scenario->expects_infeasible();
   if (report.infeasible) report.infeasible_reason = answer->reason();
   return report;
@@ -143,13 +172,21 @@ Command check_command() {
       "and the table stands in the step's summary.",
       {{"FILE|DIR", "Scenario files, or folders with them (*.config.json are models' configs).", 1,
         1000000}},
-      {{"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
+      {{"base",
+        0,
+        "FILE|DIR",
+        "What checks with a ratio compare with: a saved result, a scenario, or a folder with files "
+        "of the same names.",
+        false,
+        {}},
+       {"fail-on", 0, "LEVEL", "The least level that fails.", false, {"error", "warn"}},
        set_option(),
        format_option(formats),
        output_option(formats),
        catalog_option()},
       {{"check scenarios -o junit=checks.xml", "All scenarios of a folder, for a CI server"},
-       {"check scenarios -o sarif=checks.sarif", "For code scanning"}},
+       {"check scenarios -o sarif=checks.sarif", "For code scanning"},
+       {"check scenario.json --base main.json", "No slower than the result of another branch"}},
       check};
 }
 

@@ -1,36 +1,13 @@
 #include <utility>
 
+#include "answer_side.hpp"
 #include "command.hpp"
-#include "fault_place.hpp"
 #include "flowplan/planner/diff.hpp"
 #include "flowplan/report/diff.hpp"
-#include "flowplan/scenario/overrides.hpp"
-#include "flowplan/scenario/run.hpp"
-#include "input.hpp"
 
 namespace flowplan::cli {
 
 namespace {
-
-/// A file's answer: of a saved result what it says, of a scenario what running it gives.
-Result<planner::Side> side(const catalog::Catalog& catalog, const JsonDocument& schema,
-                           const std::string& path, const std::vector<std::string>& overrides) {
-  auto document = JsonDocument::read(path);
-  if (!document) return fail(std::move(document.error()));
-  if (kind_of(*document) == FileKind::result) return planner::side_of(*document);
-  auto scenario_file = read_input(path, FileKind::scenario, "diff");
-  if (!scenario_file) return fail(std::move(scenario_file.error()));
-  const auto located = [&](const Diagnostics& faults) {
-    return placed_in(scenario::at_overrides(faults, overrides), path);
-  };
-  const auto overridden = scenario::with_overrides(*scenario_file, schema, overrides);
-  if (!overridden) return fail(overridden.error());
-  const auto scenario = scenario::read(catalog, *overridden, schema);
-  if (!scenario) return fail(located(scenario.error()));
-  const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
-  if (!answer) return fail(located(answer.error()));
-  return planner::side_of(*scenario, *answer);
-}
 
 int diff(const Arguments& arguments, Session& session) {
   const auto catalog = load_catalog(arguments, session);
@@ -44,8 +21,8 @@ int diff(const Arguments& arguments, Session& session) {
   if (arguments.positionals.size() == 1 && overrides.empty())
     return refuse(session, error(Code::usage, "there is nothing to compare with",
                                  "a second file, or --set PATH=VALUE for the same one changed"));
-  auto base = side(*catalog, *schema, base_path, {});
-  auto fresh = side(*catalog, *schema, fresh_path, overrides);
+  auto base = answer_side(*catalog, *schema, base_path, {}, "diff");
+  auto fresh = answer_side(*catalog, *schema, fresh_path, overrides, "diff");
   Diagnostics faults;
   for (const auto* one : {&base, &fresh})
     if (!*one) faults.insert(faults.end(), one->error().begin(), one->error().end());

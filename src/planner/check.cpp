@@ -7,8 +7,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "flowplan/estimate/metric.hpp"
+#include "flowplan/planner/ceiling.hpp"
 
 namespace flowplan::planner {
 
@@ -25,14 +27,33 @@ std::string number(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-std::string bounds(const Check& check) {
-  if (check.min && check.max)
-    return fmt::format("{} to {}", number(*check.min), number(*check.max));
-  return check.min ? ">= " + number(*check.min) : "<= " + number(*check.max);
+bool is_ratio(const Check& check) {
+  return check.min_ratio || check.max_ratio;
+}
+
+std::string_view reference_name(const Check& check) {
+  return check.reference == Check::Reference::base ? "base" : "ceiling";
+}
+
+/// In the metric's unit, or over what the check is relative to.
+struct Bounds {
+  std::optional<double> min, max;
+};
+
+Bounds bounds_of(const Check& check) {
+  return is_ratio(check) ? Bounds{check.min_ratio, check.max_ratio} : Bounds{check.min, check.max};
+}
+
+std::string bounds_text(const Check& check) {
+  const auto [min, max] = bounds_of(check);
+  const std::string text = min && max ? fmt::format("{} to {}", number(*min), number(*max))
+                           : min      ? ">= " + number(*min)
+                                      : "<= " + number(*max);
+  return is_ratio(check) ? fmt::format("{} x {}", text, reference_name(check)) : text;
 }
 
 /// Distance to the nearest bound, as a share of that bound (absolute for a bound of 0).
-double margin(const Check& check, double value) {
+double margin(const Bounds& check, double value) {
   const auto relative = [](double distance, double bound) {
     return bound == 0.0 ? distance : distance / std::abs(bound);
   };
@@ -66,32 +87,80 @@ std::string why_absent(const Check& check, const scenario::Scenario& scenario,
   return "the answer does not have this metric";
 }
 
-CheckOutcome bound(const Check& check, const scenario::Scenario& scenario, const Answer& answer) {
+/// What a ratio is over, or why there is nothing.
+struct ReferenceValue {
+  std::optional<double> value;
+  std::string why_not;
+};
+
+ReferenceValue reference_of(const Check& check, const Answer& answer, const Side* base) {
+  if (check.reference == Check::Reference::ceiling) {
+    const auto ceiling = ceiling_of(check.metric, answer);
+    if (ceiling && *ceiling > 0.0) return {ceiling, {}};
+    const auto all = metrics_with_ceiling();
+    const bool known = std::find(all.begin(), all.end(), check.metric) != all.end();
+    return {{},
+            known ? "the answer does not have what the ceiling is made of"
+                  : fmt::format("this metric has no ceiling; those that have: {}",
+                                fmt::join(all, ", "))};
+  }
+  if (base == nullptr) return {{}, "there is no base: --base RESULT or --base SCENARIO"};
+  if (!base->feasible) return {{}, "the base does not fit: " + base->reason};
+  for (const Metric& metric : base->metrics) {
+    if (metric.id != check.metric) continue;
+    if (metric.value != 0.0) return {metric.value, {}};
+    return {{}, "the base has 0"};
+  }
+  return {{}, "the base does not have this metric"};
+}
+
+CheckOutcome bound(const Check& check, const scenario::Scenario& scenario, const Answer& answer,
+                   const Side* base) {
   CheckOutcome outcome;
   outcome.metric = check.metric;
   outcome.unit = find_metric(check.metric)->unit;
-  outcome.expected = bounds(check);
+  outcome.expected = bounds_text(check);
   outcome.title = fmt::format("{} {}", check.metric, outcome.expected);
   const double* value = answer.estimate.value(check.metric);
   if (value == nullptr) {
     outcome.actual = why_absent(check, scenario, answer);
     return outcome;
   }
+  const Bounds limits = bounds_of(check);
+  double held = *value;
+  if (is_ratio(check)) {
+    const ReferenceValue reference = reference_of(check, answer, base);
+    if (!reference.value) {
+      outcome.actual = reference.why_not;
+      return outcome;
+    }
+    held = *value / *reference.value;
+    outcome.ratio = held;
+  }
   outcome.actual_value = *value;
-  outcome.actual = number(*value);
-  outcome.margin = margin(check, *value);
-  outcome.margin_is_absolute = check.min.value_or(check.max.value_or(0.0)) == 0.0;
+  outcome.actual = outcome.ratio ? fmt::format("{} ({} x {})", number(*value), number(held),
+                                               reference_name(check))
+                                 : number(*value);
+  outcome.margin = margin(limits, held);
+  outcome.margin_is_absolute = limits.min.value_or(limits.max.value_or(0.0)) == 0.0;
   outcome.passed = *outcome.margin >= 0.0;
   return outcome;
 }
 
 }  // namespace
 
-std::vector<CheckOutcome> check(const scenario::Scenario& scenario, const Answer& answer) {
+bool needs_base(const scenario::Scenario& scenario) {
+  return std::any_of(scenario.checks.begin(), scenario.checks.end(), [](const Check& check) {
+    return is_ratio(check) && check.reference == Check::Reference::base;
+  });
+}
+
+std::vector<CheckOutcome> check(const scenario::Scenario& scenario, const Answer& answer,
+                                const Side* base) {
   std::vector<CheckOutcome> outcomes;
   for (const Check& one : scenario.checks) {
     CheckOutcome outcome =
-        one.expect_infeasible ? expectation(one, answer) : bound(one, scenario, answer);
+        one.expect_infeasible ? expectation(one, answer) : bound(one, scenario, answer, base);
     outcome.level = one.level;
     outcome.message = one.message;
     outcome.place = one.place;

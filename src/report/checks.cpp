@@ -23,7 +23,9 @@ std::string verdict(const CheckOutcome& outcome) {
 }
 
 std::string actual(const CheckOutcome& outcome) {
-  return outcome.actual_value ? metric_value(*outcome.actual_value, outcome.unit) : outcome.actual;
+  if (!outcome.actual_value) return outcome.actual;
+  const std::string value = metric_value(*outcome.actual_value, outcome.unit);
+  return outcome.ratio ? fmt::format("{}, {} x", value, significant(*outcome.ratio)) : value;
 }
 
 std::string margin(const CheckOutcome& outcome) {
@@ -97,6 +99,7 @@ std::string checks_json(const std::vector<CheckReport>& reports) {
                           {"passed", o.passed},
                           {"expected", o.expected},
                           {"actual", o.actual_value ? Json(*o.actual_value) : Json(o.actual)},
+                          {"ratio", o.ratio ? Json(*o.ratio) : Json(nullptr)},
                           {"margin", o.margin ? Json(*o.margin) : Json(nullptr)},
                           {"margin_is_absolute", o.margin_is_absolute},
                           {"message", o.message},

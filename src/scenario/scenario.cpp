@@ -249,6 +249,12 @@ class Reader {
     check.metric = json.value("metric", "");
     set(check.min, json, "min");
     set(check.max, json, "max");
+    set(check.min_ratio, json, "min_ratio");
+    set(check.max_ratio, json, "max_ratio");
+    if (json.value("relative_to", "base") == "ceiling") check.reference = Check::Reference::ceiling;
+    if (json.contains("relative_to") && !check.min_ratio && !check.max_ratio)
+      faults_.add(Code::bad_check, child_pointer(pointer, "relative_to"),
+                  "`relative_to` goes with `min_ratio` or `max_ratio`");
     check.expect_infeasible = json.contains("expect");
     check.binding = json.value("binding", "");
     check.message = json.value("message", "");
@@ -258,11 +264,15 @@ class Reader {
   }
 
   void validate_check(const Check& check, const std::string& pointer) {
-    const bool bounded = check.min || check.max;
+    const bool by_ratio = check.min_ratio || check.max_ratio;
+    const bool bounded = check.min || check.max || by_ratio;
+    if (by_ratio && (check.min || check.max)) {
+      faults_.add(Code::bad_check, pointer, "a check is in the metric's unit or a ratio, not both",
+                  "make it two checks");
+    }
     if (check.expect_infeasible) {
       if (!check.metric.empty() || bounded) {
-        faults_.add(Code::bad_check, pointer,
-                    "`expect` stands alone, without `metric`, `min` and `max`",
+        faults_.add(Code::bad_check, pointer, "`expect` stands alone, without `metric` and bounds",
                     "make it two checks");
       }
       return;
@@ -273,13 +283,15 @@ class Reader {
     }
     if (check.metric.empty() || !bounded) {
       faults_.add(Code::bad_check, pointer,
-                  "a check needs `metric` with `min` or `max`, or `expect`",
+                  "a check needs `metric` with `min`, `max` or a ratio, or `expect`",
                   R"(for example {"metric": "training.mfu", "min": 0.4})");
       return;
     }
-    if (check.min && check.max && *check.min > *check.max) {
+    for (const auto& [least, most] :
+         {std::pair(check.min, check.max), std::pair(check.min_ratio, check.max_ratio)}) {
+      if (!least || !most || *least <= *most) continue;
       faults_.add(Code::bad_check, pointer,
-                  fmt::format("nothing is at least {} and at most {}", *check.min, *check.max));
+                  fmt::format("nothing is at least {} and at most {}", *least, *most));
     }
     if (!find_metric(check.metric)) {
       std::vector<std::string> known;

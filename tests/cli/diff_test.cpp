@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -57,6 +59,34 @@ TEST_CASE("a diff of nothing, or of what is no scenario, is refused") {
   CHECK(flowplan_run({"diff", scenario}).code == 2);
   CHECK(flowplan_run({"diff", scenario, "no-such.json"}).code == 3);
   CHECK(flowplan_run({"diff", scenario, "tests/flow/cases/parking-lot.json"}).code == 3);
+}
+
+TEST_CASE("checks hold a scenario against another branch's result, file by file of a folder") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "flowplan-base";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string base = (folder / "pretrain-llama3-70b-p5.json").string();
+  REQUIRE(flowplan_run({"run", scenario, "-o", "json=" + base}).code == 0);
+  const std::vector<std::string> ratio{
+      "--set", R"(checks=[{"metric":"training.step_time","max_ratio":1.01}])"};
+  const auto checked = [&](std::vector<std::string> more) {
+    std::vector<std::string> args{"check", scenario};
+    args.insert(args.end(), ratio.begin(), ratio.end());
+    args.insert(args.end(), more.begin(), more.end());
+    return flowplan_run(args);
+  };
+  CHECK(checked({"--base", base}).code == 0);
+  CHECK(checked({"--base", folder.string()}).code == 0);
+  CHECK(checked({"--base", scenario}).code == 0);
+  const Ran slower = checked({"--base", base, "--set", "workload.parallelism.tp=8"});
+  CHECK(slower.code == 1);
+  CHECK(contains(slower.out, "training.step_time <= 1.01 x base"));
+  const Ran none = checked({});
+  CHECK(none.code != 0);
+  CHECK(contains(none.err, "--base"));
+  CHECK(checked({"--base", (folder / "nothing.json").string()}).code == 3);
+  fs::remove_all(folder);
 }
 
 }  // namespace diff_command_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/planner/ceiling.hpp"
+
 namespace check_test {
 
 using namespace flowplan;
@@ -125,6 +127,57 @@ TEST_CASE("the gravest of several codes counts: 5, 3, 4, 2, 1, 0") {
   CHECK(planner::gravest(4, 3) == 3);
   CHECK(planner::gravest(3, 5) == 5);
   CHECK(planner::gravest(0, 0) == 0);
+}
+
+TEST_CASE("a ratio is over the base's metric, and over the answer's own ceiling") {
+  planner::Side base;
+  base.metrics = {{"training.mfu", 0.5}};
+  Check slower;
+  slower.metric = "training.mfu";
+  slower.min_ratio = 0.75;
+  const auto with_base = [&](const Check& check, const planner::Side* side) {
+    return planner::check(with({check}), answer(true), side).at(0);
+  };
+  const auto pass = with_base(slower, &base);  // 0.4 over 0.5 is 0.8
+  CHECK(pass.passed);
+  CHECK(pass.title == "training.mfu >= 0.75 x base");
+  CHECK(*pass.ratio == Approx(0.8));
+  CHECK(*pass.margin == Approx(0.05 / 0.75));
+  slower.min_ratio = 0.9;
+  CHECK_FALSE(with_base(slower, &base).passed);
+  slower.min_ratio.reset();
+  slower.max_ratio = 0.8001;
+  CHECK(with_base(slower, &base).passed);
+  // Of MFU the ceiling is 1: every tensor core at its peak.
+  slower.reference = Check::Reference::ceiling;
+  slower.max_ratio.reset();
+  slower.min_ratio = 0.39;
+  const auto of_peak = with_base(slower, nullptr);
+  CHECK(of_peak.passed);
+  CHECK(*of_peak.ratio == Approx(0.4));
+  CHECK(of_peak.title == "training.mfu >= 0.39 x ceiling");
+}
+
+TEST_CASE("a ratio over nothing fails and says what is missing") {
+  Check check;
+  check.metric = "training.mfu";
+  check.min_ratio = 0.5;
+  const auto without = planner::check(with({check}), answer(true)).at(0);
+  CHECK_FALSE(without.passed);
+  CHECK_THAT(without.actual, Catch::Contains("--base"));
+  CHECK(planner::needs_base(with({check})));
+  planner::Side base;
+  CHECK(planner::check(with({check}), answer(true), &base).at(0).actual ==
+        "the base does not have this metric");
+  base.feasible = false;
+  base.reason = "memory";
+  CHECK_THAT(planner::check(with({check}), answer(true), &base).at(0).actual,
+             Catch::Contains("the base does not fit"));
+  check.metric = "training.memory_headroom";
+  check.reference = Check::Reference::ceiling;
+  CHECK_FALSE(planner::needs_base(with({check})));
+  CHECK_THAT(planner::check(with({check}), answer(true)).at(0).actual,
+             Catch::Contains("has no ceiling") && Catch::Contains("training.step_time"));
 }
 
 }  // namespace check_test

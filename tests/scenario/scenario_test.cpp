@@ -205,6 +205,10 @@ TEST_CASE("a check states a bound or an expectation, not both and not neither") 
   CHECK(faults_of(with_check(R"({"metric": "training.mfu"})"))[0].code == Code::bad_check);
   CHECK(faults_of(with_check(R"({"min": 1})"))[0].code == Code::bad_check);
   CHECK(faults_of(with_check("{}"))[0].code == Code::bad_check);
+  for (const char* odd : {R"({"metric": "training.mfu", "min": 0.1, "max_ratio": 2})",
+                          R"({"metric": "training.mfu", "min": 0.1, "relative_to": "base"})",
+                          R"({"metric": "training.mfu", "min_ratio": 2, "max_ratio": 1})"})
+    CHECK(faults_of(with_check(odd))[0].code == Code::bad_check);
   CHECK(faults_of(with_check(R"({"expect": "infeasible", "max": 1})"))[0].code == Code::bad_check);
   CHECK(faults_of(with_check(R"({"metric": "training.mfu", "min": 2, "max": 1})"))[0].code ==
         Code::bad_check);

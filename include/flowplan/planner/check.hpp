@@ -7,6 +7,7 @@
 #include "flowplan/base/diagnostic.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/planner/diff.hpp"
 #include "flowplan/scenario/run.hpp"
 #include "flowplan/scenario/scenario.hpp"
 
@@ -20,6 +21,7 @@ struct CheckOutcome {
   std::string expected;  ///< ">= 0.35"
   std::string actual;    ///< "0.412", or why there is no value
   std::optional<double> actual_value;
+  std::optional<double> ratio;      ///< of the value over what it is relative to
   bool margin_is_absolute = false;  ///< in the metric's unit: the bound is 0
   std::optional<double> margin;  ///< distance to the nearest bound over that bound; negative: fails
   bool passed = false;
@@ -42,9 +44,14 @@ struct CheckReport {
   [[nodiscard]] int exit_code(bool fail_on_warn) const;
 };
 
+/// Whether a check compares with the answer of another scenario or run.
+[[nodiscard]] bool needs_base(const scenario::Scenario& scenario);
+
 /// Holds an answer against the scenario's checks, in their order. `answer.feasible()` may be false.
+/// `base` is what checks relative to a base compare with; without one they fail and say so.
 [[nodiscard]] std::vector<CheckOutcome> check(const scenario::Scenario& scenario,
-                                              const scenario::Answer& answer);
+                                              const scenario::Answer& answer,
+                                              const Side* base = nullptr);
 
 /// The gravest of several exit codes: 5, 3, 4, 2, 1, 0.
 [[nodiscard]] int gravest(int a, int b);

@@ -60,9 +60,12 @@ struct PretrainingSection {
 /// One of `checks`: a bound on a metric, or the expectation that the workload does not fit.
 struct Check {
   enum class Level { error, warn };
+  enum class Reference { base, ceiling };
 
-  std::string metric;  ///< empty for `expect_infeasible`
-  std::optional<double> min, max;
+  std::string metric;                          ///< empty for `expect_infeasible`
+  std::optional<double> min, max;              ///< in the metric's unit
+  std::optional<double> min_ratio, max_ratio;  ///< over `reference`, instead
+  Reference reference = Reference::base;
   bool expect_infeasible = false;
   std::string
       binding;  ///< "memory", "host_memory", "local_disks", "store", "slo", or empty: any reason
