@@ -7,6 +7,7 @@
 
 #include "../../src/cli/command.hpp"
 #include "../export/external_tool.hpp"
+#include "../missing_tool.hpp"
 #include "program.hpp"
 
 namespace completion_test {
@@ -138,7 +139,7 @@ TEST_CASE("bash completes commands, options, values, names, keys and files", "[s
 
 TEST_CASE("zsh completes the same", "[slow]") {
   if (!has_tool("zsh")) {
-    WARN("skipped: zsh is not installed");
+    missing_tool("skipped: zsh is not installed");
     return;
   }
   const Shell shell("zsh");
@@ -165,7 +166,7 @@ TEST_CASE("zsh completes the same", "[slow]") {
 
 TEST_CASE("fish completes the same", "[slow]") {
   if (!has_tool("fish")) {
-    WARN("skipped: fish is not installed");
+    missing_tool("skipped: fish is not installed");
     return;
   }
   const Shell shell("fish");

@@ -4,6 +4,7 @@
 
 #include "../../src/cli/command.hpp"
 #include "../export/external_tool.hpp"
+#include "../missing_tool.hpp"
 #include "program.hpp"
 
 namespace manual_test {
@@ -43,7 +44,7 @@ TEST_CASE("mandoc and man find no fault in the pages") {
     INFO(lint.output);
     CHECK(lint.code == 0);
   } else {
-    WARN("skipped: mandoc is not installed");
+    missing_tool("skipped: mandoc is not installed");
   }
   if (exporting::has_tool("man") && exporting::has_tool("groff")) {
     const auto formatted = exporting::run_tool(

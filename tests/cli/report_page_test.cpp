@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "../missing_tool.hpp"
 #include "browser.hpp"
 #include "flowplan/report/html.hpp"
 #include "program.hpp"
@@ -118,7 +119,7 @@ void check_pages(const std::vector<Page>& pages, bool in_every_view) {
   const std::string place = folder().string();
   std::optional<Browser> browser = Browser::start(place);
   if (!browser) {
-    WARN("no chromium is installed: the pages were not looked at");
+    missing_tool("no chromium is installed: the pages were not looked at");
     return;
   }
   for (const Page& page : pages) {
@@ -156,8 +157,7 @@ TEST_CASE("a browser shows the reports of all scenarios without a fault", "[.][s
   std::vector<Page> pages;
   for (const auto& entry : fs::directory_iterator(FLOWPLAN_SOURCE_DIR "/scenarios")) {
     if (entry.path().extension() != ".json") continue;
-    pages.push_back(
-        ran(entry.path().stem().string(), is_meant_too_big(entry.path()) ? 4 : 0));
+    pages.push_back(ran(entry.path().stem().string(), is_meant_too_big(entry.path()) ? 4 : 0));
   }
   REQUIRE(pages.size() >= 19);
   std::sort(pages.begin(), pages.end(),

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "../missing_tool.hpp"
 #include "example_plan.hpp"
 #include "external_tool.hpp"
 
@@ -197,7 +198,7 @@ TEST_CASE("labels and help texts are escaped") {
 
 TEST_CASE("promtool takes the rules and the exposition", "[slow]") {
   if (!has_tool("promtool")) {
-    WARN("promtool is not installed: not tried");
+    missing_tool("promtool is not installed: not tried");
     return;
   }
   const ToolFolder folder("flowplan-prometheus");
@@ -214,7 +215,7 @@ TEST_CASE("promtool takes the rules and the exposition", "[slow]") {
 
 TEST_CASE("alerts fire at half of what is predicted and are silent at all of it", "[slow]") {
   if (!has_tool("promtool")) {
-    WARN("promtool is not installed: not tried");
+    missing_tool("promtool is not installed: not tried");
     return;
   }
   const double rate = predicted("flowplan_instance_efa_transmit_bytes_per_second");

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "../missing_tool.hpp"
 #include "example_plan.hpp"
 #include "external_tool.hpp"
 #include "flowplan/topology/import.hpp"
@@ -117,7 +118,7 @@ TEST_CASE("the scripts are scripts") {
 
 TEST_CASE("a real slurmctld takes the files and draws the same tree", "[slow]") {
   if (!has_tool("slurmctld") || !has_tool("scontrol")) {
-    WARN("slurmctld is not installed: not tried");
+    missing_tool("slurmctld is not installed: not tried");
     return;
   }
   const Plan plan = plan_from(three_pods());

@@ -7,6 +7,7 @@
 #include <pugixml.hpp>
 
 #include "../export/external_tool.hpp"
+#include "../missing_tool.hpp"
 #include "flowplan/report/text.hpp"
 
 namespace checks_test {
@@ -85,7 +86,7 @@ TEST_CASE("JUnit has a case a check, and counts that agree with its cases") {
 
 TEST_CASE("JUnit follows the schema of what CI servers read") {
   if (!exporting::has_tool("xmllint")) {
-    WARN("skipped: xmllint is not installed (libxml2-utils)");
+    missing_tool("skipped: xmllint is not installed (libxml2-utils)");
     return;
   }
   const exporting::ToolFolder folder("flowplan-junit");

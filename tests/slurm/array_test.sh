@@ -23,7 +23,9 @@ skip() {
 PATH=$PATH:/usr/sbin
 ((EUID == 0)) || skip "a Slurm of its own needs root"
 for tool in slurmctld slurmd sbatch squeue scontrol munged mungekey; do
-  command -v "$tool" >/dev/null || skip "$tool is not installed (slurmctld slurmd slurm-client munge)"
+  command -v "$tool" >/dev/null && continue
+  [[ -z ${FLOWPLAN_REQUIRE_TOOLS-} ]] || { echo "$tool is not installed"; exit 1; }
+  skip "$tool is not installed (slurmctld slurmd slurm-client munge)"
 done
 
 started=()
