@@ -20,8 +20,9 @@ int init(const Arguments& arguments, Session& session) {
   const auto starter = std::filesystem::path(*folder) / "starters" / (kind + ".json");
   const auto text = read_text(starter.string(), largest_starter);
   if (!text)
-    return refuse(session, error(Code::usage, fmt::format("there is no starter for `{}`", kind),
-                                 "one of pretraining, serving, posttraining"));
+    return refuse(session,
+                  error(Code::usage, fmt::format("there is no starter for `{}`", kind),
+                        "one of pretraining, serving, posttraining, fine-tuning, storage"));
   if (arguments.positionals.size() < 2) {
     session.out << *text << std::flush;
     return 0;
@@ -44,10 +45,11 @@ Command init_command() {
           "Write a commented scenario to start from.",
           "Without FILE it is printed. A file that exists is left alone.",
           {{"KIND",
-            "pretraining (default), serving or posttraining.",
+            "pretraining (default), serving, posttraining (reinforcement learning), fine-tuning or "
+            "storage (training with data, checkpoints and failures).",
             0,
             1,
-            {"pretraining", "serving", "posttraining"}},
+            {"pretraining", "serving", "posttraining", "fine-tuning", "storage"}},
            {"FILE", "Where it is written.", 0, 1}},
           {catalog_option()},
           {{"init serving fleet.json", "A serving fleet to change to yours"}},

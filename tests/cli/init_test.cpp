@@ -10,7 +10,8 @@ namespace init_test {
 
 TEST_CASE("every starter runs, passes its checks and keeps its comments", "[slow]") {
   const auto folder = std::filesystem::temp_directory_path();
-  for (const std::string kind : {"pretraining", "serving", "posttraining"}) {
+  for (const std::string kind :
+       {"pretraining", "serving", "posttraining", "fine-tuning", "storage"}) {
     CAPTURE(kind);
     const std::string path = (folder / ("flowplan-init-" + kind + ".json")).string();
     std::filesystem::remove(path);
