@@ -97,7 +97,7 @@ TEST_CASE("each group is predicted from the others") {
   CHECK_THAT(alone.error().front().message, Catch::Contains("only one group"));
 }
 
-TEST_CASE("the band of a class is the 90th percentile of its errors left out") {
+TEST_CASE("the band of a class is the 90th percentile of its errors left out", "[slow]") {
   // 11 sizes on each of four numbers of nodes, all of the law itself: errors and bands are nothing.
   // Of the largest class, 1 and 8 GiB, there are too few.
   const auto& shipped = profile_named("collectives-p5");

@@ -51,7 +51,7 @@ TEST_CASE(
   CHECK(report.overall.group_left_out.n == 0);
 }
 
-TEST_CASE("rows are predicted by the other half of the groups and without their source") {
+TEST_CASE("rows are predicted by the other half of the groups and without their source", "[slow]") {
   const StepFitReport report = must_fit(rows_of("torchtitan"), true);
   CHECK(report.overall.group_left_out.n == report.rows.size());
   CHECK(report.overall.source_left_out.n == report.rows.size());
