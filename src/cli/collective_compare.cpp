@@ -93,6 +93,12 @@ Result<Compared> compared(const Arguments& arguments, const catalog::Catalog& ca
 
   auto log = accuracy::read_nccl_log(*arguments.value("compare"));
   if (!log) return fail(std::move(log.error()));
+  if (operation && log->operation && *operation != *log->operation) {
+    return fail(
+        error(Code::bad_collective, in_file(log->file),
+              fmt::format("the log is of {}, not of {}", name(*log->operation), name(*operation)),
+              fmt::format("flowplan collective {} --compare ...", name(*log->operation))));
+  }
   result.log = std::move(*log);
   if (auto kept = keep_sizes(arguments, result.log); !kept) return fail(std::move(kept.error()));
   const auto cluster = cluster_of_log(arguments, catalog, result.log.hosts);

@@ -133,8 +133,22 @@ std::string unmeasured(const Outcome& out, const Stack& stack, Operation operati
 
 /// Notes whatever nobody measured: the shape, or a choice that was forced and that NCCL would not
 /// make.
-void note_calibration(Outcome& out, const Stack& stack, Operation operation, bool forced) {
-  const std::string what = unmeasured(out, stack, operation);
+/// What of the machines no measurement had.
+std::string unmeasured_cluster(const Cluster& cluster, const Shape& shape) {
+  const topology::Fabric& fabric = cluster.spec().fabric;
+  if (!cluster.slowdowns().empty()) return "links that are slow or failed";
+  if (shape.nodes > 1 && (fabric.leaf_oversubscription > 1.0 || fabric.core_oversubscription > 1.0))
+    return "an oversubscribed fabric";
+  if (shape.nodes > 1 && shape.ranks != shape.nodes * shape.per_node)
+    return "nodes with unequal numbers of ranks";
+  return {};
+}
+
+void note_calibration(Outcome& out, const Stack& stack, const Cluster& cluster, Operation operation,
+                      bool forced) {
+  std::string what = unmeasured(out, stack, operation);
+  if (const std::string machines = unmeasured_cluster(cluster, out.shape); !machines.empty())
+    what += (what.empty() ? "" : ", ") + machines;
   out.calibrated = what.empty() && !forced;
   if (!what.empty()) out.note = fmt::format("{} was not measured for {}", name(operation), what);
   if (!forced) return;
@@ -271,7 +285,7 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   out.algbw = request.size / out.time;
   out.busbw = out.algbw * bus_factor(request.operation, entry.shape.ranks);
   name_limits(out, cluster, drained[slowest]);
-  note_calibration(out, stack, request.operation,
+  note_calibration(out, stack, cluster, request.operation,
                    forced_away(entry.choice, stack, request, entry.shape, nvls));
   out.band = band_of(out, stack, request.operation, request.size);
   out.carried = wire_bytes(stack, classes, drained);

@@ -13,11 +13,19 @@ using topology::Cluster;
 using topology::GpuId;
 
 /// What `bytes` between two nodes become when each side's ranks take equal shares of them, rail by
-/// rail. Nodes of different sizes: every rank of the larger one is paired.
+/// rail. Nodes of different sizes: the shares of both sides are laid beside each other, and each
+/// pair of ranks moves what its shares have in common.
 void between_nodes(FlowWriter& writer, const Group& from, const Group& to, double bytes) {
-  const std::size_t rails = std::max(from.size(), to.size());
-  for (std::size_t rail = 0; rail < rails; ++rail) {
-    writer.send(from[rail % from.size()], to[rail % to.size()], bytes / static_cast<double>(rails));
+  // In parts of one over (from x to), so that ends of shares meet exactly.
+  const std::size_t parts = from.size() * to.size();
+  for (std::size_t sender = 0, receiver = 0, at = 0; at < parts;) {
+    const std::size_t sent = (sender + 1) * to.size(), received = (receiver + 1) * from.size();
+    const std::size_t end = std::min(sent, received);
+    writer.send(from[sender], to[receiver],
+                bytes * static_cast<double>(end - at) / static_cast<double>(parts));
+    at = end;
+    if (end == sent) ++sender;
+    if (end == received) ++receiver;
   }
 }
 

@@ -225,6 +225,14 @@ void check_pipeline(const Job& job, Faults& faults) {
              std::move(hint));
 }
 
+void check_offload(const Job& job, Faults& faults) {
+  const std::int64_t of_stage = (job.model.layers + job.layout.pp - 1) / job.layout.pp;
+  if (job.offload_layers <= of_stage) return;
+  faults.add(Code::value_out_of_range, "/offload_layers",
+             fmt::format("{} layers of a stage are to be offloaded, it has {}", job.offload_layers,
+                         of_stage));
+}
+
 void check_batch(const Job& job, Faults& faults) {
   const Layout& l = job.layout;
   const std::int64_t at_once = job.micro_batch * l.dp;
@@ -291,6 +299,7 @@ Diagnostics check(const catalog::Catalog& catalog, const topology::Cluster& clus
     check_experts(job, faults);
     check_pipeline(job, faults);
     check_batch(job, faults);
+    check_offload(job, faults);
   }
   faults.add(sizes.take(), "");
   return faults.take();

@@ -62,6 +62,13 @@ TEST_CASE("a summary leaves out what the log does not have and names the worst s
   CHECK(json["least_ratio_size_bytes"] == 8.0 * 1024 * 1024 * 1024);
 }
 
+TEST_CASE("a log of another collective is refused") {
+  const Ran ran =
+      flowplan_run({"collective", "alltoall", "--compare", log_file, "--instance", "p5.48xlarge"});
+  CHECK(ran.code == 3);
+  CHECK(contains(ran.err, "the log is of all_reduce, not of alltoall"));
+}
+
 TEST_CASE("a log of other GPUs than the instance's does not pass in silence") {
   const Ran ran = flowplan_run({"collective", "--compare", log_file, "--instance", "p4d.24xlarge"});
   CHECK(ran.code == 0);

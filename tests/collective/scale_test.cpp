@@ -90,12 +90,12 @@ TEST_CASE("an odd node count changes the volumes by its ranks, and the last leaf
         Approx(2.0 * (n - 1.0) / n * size / ring_rate).epsilon(1e-12));
   CHECK(transfer(odd, request(Operation::all_to_all, all)) ==
         Approx((n - 8.0) / n * size / pair_rate).epsilon(1e-12));
-  // The last node with three ranks: of the eight equal parts that the ring crosses a node's border
-  // in, its busiest NIC takes three.
+  // The last node with three ranks: each of its NICs takes a third of what crosses the node's
+  // border, where eight take an eighth each.
   const Group ragged = contiguous_group(odd.gpus() - 5);
   const double m = n - 5.0;
   CHECK(transfer(odd, request(Operation::all_reduce, ragged)) ==
-        Approx(3.0 * 2.0 * (m - 1.0) / m * size / ring_rate).epsilon(1e-9));
+        Approx(8.0 / 3.0 * 2.0 * (m - 1.0) / m * size / ring_rate).epsilon(1e-9));
 }
 
 /// Steps of a ring over the nodes that leave the leaf which most of them leave.

@@ -145,7 +145,8 @@ TEST_CASE("send and receive follow the ranks' order") {
   }
 }
 
-TEST_CASE("nodes with different numbers of ranks still carry the ring's whole volume") {
+TEST_CASE(
+    "nodes with different numbers of ranks carry the ring's whole volume, each rank its share") {
   const Stack stack = stack_of("collectives-p5");
   const topology::Cluster cluster = cluster_of("p5", 2);
   const Group group{GpuId{0}, GpuId{1}, GpuId{8}, GpuId{9}, GpuId{10}};
@@ -159,6 +160,15 @@ TEST_CASE("nodes with different numbers of ranks still carry the ring's whole vo
     right += on(bytes, cluster.nic_out(GpuId{gpu}));
   CHECK(left == Approx(4e6));
   CHECK(right == Approx(4e6));
+  // Two ranks take half of what the three send, which is a third each.
+  for (const std::uint32_t gpu : {0u, 1u}) {
+    CHECK(on(bytes, cluster.nic_out(GpuId{gpu})) == Approx(2e6));
+    CHECK(on(bytes, cluster.nic_in(GpuId{gpu})) == Approx(2e6));
+  }
+  for (const std::uint32_t gpu : {8u, 9u, 10u}) {
+    CHECK(on(bytes, cluster.nic_out(GpuId{gpu})) == Approx(4e6 / 3.0));
+    CHECK(on(bytes, cluster.nic_in(GpuId{gpu})) == Approx(4e6 / 3.0));
+  }
 }
 
 }  // namespace
