@@ -134,7 +134,7 @@ std::string unmeasured(const Outcome& out, const Stack& stack, Operation operati
 /// Notes whatever nobody measured: the shape, or a choice that was forced and that NCCL would not
 /// make.
 /// What of the machines no measurement had.
-std::string unmeasured_cluster(const Cluster& cluster, const Shape& shape) {
+std::string unmeasured_cluster(const topology::Cluster& cluster, const Shape& shape) {
   const topology::Fabric& fabric = cluster.spec().fabric;
   if (!cluster.slowdowns().empty()) return "links that are slow or failed";
   if (shape.nodes > 1 && (fabric.leaf_oversubscription > 1.0 || fabric.core_oversubscription > 1.0))
@@ -144,8 +144,8 @@ std::string unmeasured_cluster(const Cluster& cluster, const Shape& shape) {
   return {};
 }
 
-void note_calibration(Outcome& out, const Stack& stack, const Cluster& cluster, Operation operation,
-                      bool forced) {
+void note_calibration(Outcome& out, const Stack& stack, const topology::Cluster& cluster,
+                      Operation operation, bool forced) {
   std::string what = unmeasured(out, stack, operation);
   if (const std::string machines = unmeasured_cluster(cluster, out.shape); !machines.empty())
     what += (what.empty() ? "" : ", ") + machines;
