@@ -373,10 +373,16 @@ Result<Request> request_of_log(const topology::Cluster& cluster, const NcclLog& 
   auto group = ranks_of_log(cluster, log);
   if (!group) return fail(std::move(group.error()));
   request.groups = {std::move(*group)};
-  request.algorithm =
-      options.algorithm ? options.algorithm : collective::find_algorithm(log.forced_algorithm);
-  request.protocol =
-      options.protocol ? options.protocol : collective::find_protocol(log.forced_protocol);
+  request.algorithm = options.algorithm;
+  request.protocol = options.protocol;
+  if (!request.algorithm.stated()) {
+    const auto forced = collective::parse_algorithms(log.forced_algorithm, operation);
+    if (forced) request.algorithm = *forced;
+  }
+  if (!request.protocol.stated()) {
+    const auto forced = collective::parse_protocols(log.forced_protocol, operation);
+    if (forced) request.protocol = *forced;
+  }
   return request;
 }
 
@@ -419,7 +425,7 @@ Result<LogComparison> compare_log(const catalog::Catalog& catalog, const topolog
   comparison.nodes = cluster.spec().count;
   comparison.ranks = static_cast<int>(request->groups.front().size());
   comparison.remarks = mismatches(catalog, cluster, log);
-  const bool elsewhere = !comparison.remarks.empty();
+  comparison.of_other_cluster = !comparison.remarks.empty();
   for (std::string& remark : remarks_on(log))
     comparison.remarks.push_back(std::move(remark));
   std::vector<double> large, small;
@@ -440,7 +446,7 @@ Result<LogComparison> compare_log(const catalog::Catalog& catalog, const topolog
   comparison.small_ratio = median_ratio(std::move(small));
   find_causes(catalog, {cluster, *stack, log, *request, comparison}, options.tell_below,
               comparison);
-  if (elsewhere && !comparison.causes.empty()) {
+  if (comparison.of_other_cluster && !comparison.causes.empty()) {
     comparison.causes.insert(comparison.causes.begin(),
                              "the log is of another cluster than the one expected here (above)");
   }

@@ -11,12 +11,14 @@
 #include "collective_compare.hpp"
 #include "collective_groups.hpp"
 #include "collective_profile.hpp"
+#include "collective_sizes.hpp"
 #include "command.hpp"
-#include "flowplan/base/parse_quantity.hpp"
 #include "flowplan/collective/collective.hpp"
+#include "flowplan/collective/profile.hpp"
 #include "flowplan/collective/stack.hpp"
 #include "flowplan/collective/tuner.hpp"
 #include "flowplan/report/collective.hpp"
+#include "kernel_exchange.hpp"
 #include "stopwatch.hpp"
 
 namespace flowplan::cli {
@@ -25,10 +27,9 @@ namespace {
 
 using collective::Operation;
 
-constexpr std::size_t most_sizes = 10000;
-
 const std::vector<std::string> operation_names{
-    "all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast", "reduce"};
+    "all_reduce", "all_gather", "reduce_scatter",    "alltoall",    "sendrecv",  "broadcast",
+    "reduce",     "ep",         "custom_all_reduce", "ep_dispatch", "ep_combine"};
 
 /// nccl-tests' programs are called all_reduce_perf, sendrecv_perf, ...
 Result<Operation> operation(std::string name) {
@@ -40,50 +41,6 @@ Result<Operation> operation(std::string name) {
   if (const auto found = collective::find_operation(name)) return *found;
   return fail(error(Code::bad_collective, fmt::format("there is no collective `{}`", name),
                     suggest(name, operation_names)));
-}
-
-Result<Bytes> size_option(const Arguments& arguments, std::string_view name,
-                          std::string_view otherwise) {
-  return parse_nccl_size(arguments.value(name).value_or(std::string(otherwise)));
-}
-
-/// From begin to end, times a factor or plus a step, as nccl-tests does.
-Result<std::vector<Bytes>> sizes(const Arguments& arguments) {
-  const auto begin = size_option(arguments, "begin", "32M");
-  if (!begin) return fail(begin.error());
-  const auto end = size_option(arguments, "end", arguments.value("begin").value_or("32M"));
-  if (!end) return fail(end.error());
-  const auto factor = int_option(arguments, "factor", 2, 1 << 20);
-  if (!factor) return fail(factor.error());
-  std::optional<Bytes> step;
-  if (arguments.has("step")) {
-    const auto parsed = size_option(arguments, "step", "");
-    if (!parsed) return fail(parsed.error());
-    step = *parsed;
-  }
-  if (*end < *begin) {
-    return fail(error(Code::usage, "-e is smaller than -b", "sizes grow from -b to -e"));
-  }
-  std::vector<Bytes> list;
-  for (Bytes size = *begin; size <= *end;
-       size = step ? size + *step : size * static_cast<double>(factor->value_or(2))) {
-    if (list.size() == most_sizes) {
-      return fail(error(Code::usage, fmt::format("more than {} sizes", most_sizes)));
-    }
-    list.push_back(size);
-  }
-  return list;
-}
-
-template <class T>
-Result<std::optional<T>> choice(const Arguments& arguments, std::string_view option,
-                                std::optional<T> (*find)(std::string_view),
-                                std::string_view allowed) {
-  const auto text = arguments.value(option);
-  if (!text || *text == "auto") return std::optional<T>{};
-  if (const auto found = find(*text)) return found;
-  return fail(error(Code::bad_collective, fmt::format("there is no {} `{}`", option, *text),
-                    std::string(allowed)));
 }
 
 /// The sizes that hold an element of every rank that has a part, and another number of elements
@@ -115,13 +72,12 @@ Result<collective::Request> request_from(const Arguments& arguments) {
   const auto op = operation(arguments.positionals[0]);
   if (!op) return fail(op.error());
   request.operation = *op;
-  const auto algorithm = choice<collective::Algorithm>(
-      arguments, "algorithm", collective::find_algorithm,
-      "one of RING, TREE, NVLS, NVLS_TREE, PAT, COLLNET, PAIRWISE, PXN");
+  const auto algorithm =
+      collective::parse_algorithms(arguments.value("algorithm").value_or("auto"), *op);
   if (!algorithm) return fail(algorithm.error());
   request.algorithm = *algorithm;
-  const auto protocol = choice<collective::Protocol>(
-      arguments, "protocol", collective::find_protocol, "one of LL, LL128, SIMPLE");
+  const auto protocol =
+      collective::parse_protocols(arguments.value("protocol").value_or("auto"), *op);
   if (!protocol) return fail(protocol.error());
   request.protocol = *protocol;
   const auto channels = int_option(arguments, "channels", 1, collective::most_channels);
@@ -147,12 +103,39 @@ std::vector<report::CollectiveCandidate> candidates(const collective::Stack& sta
   return out;
 }
 
+/// The times on the same cluster at 2:1, or at 1:1 if it is oversubscribed, where leaves are
+/// crossed.
+Result<void> add_other_ratio(const Arguments& arguments, const collective::Stack& stack,
+                             const topology::Cluster& cluster, collective::Request request,
+                             report::CollectiveSweep& sweep) {
+  const auto& carried = sweep.lines.front().outcome.carried;
+  const bool crossed = std::any_of(carried.begin(), carried.end(), [](const auto& tier) {
+    return tier.first == topology::Tier::leaf_spine;
+  });
+  if (!crossed) return {};
+  topology::ClusterSpec spec = cluster.spec();
+  sweep.other_ratio = spec.fabric.leaf_oversubscription > 1.0 ? 1.0 : 2.0;
+  spec.fabric.leaf_oversubscription = sweep.other_ratio;
+  const auto built = topology::Cluster::build(spec);
+  if (!built) return fail(built.error());
+  const auto other = degraded(arguments, *built);
+  // Under ecmp the ratio decides how many uplinks there are: one that is named may be gone.
+  if (!other) return {};
+  for (report::CollectiveLine& line : sweep.lines) {
+    request.size = line.size;
+    const auto outcome = collective::predict(stack, *other, request);
+    if (!outcome) return fail(outcome.error());
+    line.other_time = outcome->time;
+  }
+  return {};
+}
+
 Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog::Catalog& catalog,
                                       Stopwatch& watch) {
   report::CollectiveSweep result;
   auto request = request_from(arguments);
   if (!request) return fail(request.error());
-  const auto size_list = sizes(arguments);
+  const auto size_list = collective_sizes(arguments);
   if (!size_list) return fail(size_list.error());
 
   const auto built = cluster_from(arguments, catalog);
@@ -175,6 +158,9 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
   const catalog::Instance& instance = *cluster->spec().instance;
   const auto profile = profile_from(arguments, catalog, instance);
   if (!profile) return fail(profile.error());
+  const std::string nccl = arguments.value("nccl").value_or("");
+  if (std::string note = collective::newer_than_known(**profile, {nccl, {}}); !note.empty())
+    result.conditions.push_back(std::move(note));
   const auto stack = collective::read_stack(**profile);
   if (!stack) return fail(stack.error());
   result.instance = instance.id;
@@ -184,11 +170,13 @@ Result<report::CollectiveSweep> sweep(const Arguments& arguments, const catalog:
     auto outcome = collective::predict(*stack, *cluster, *request);
     if (!outcome) return fail(std::move(outcome.error()));
     result.profile = outcome->stack;
-    result.lines.push_back({size, std::move(*outcome), {}});
+    result.lines.push_back({size, std::move(*outcome), {}, {}});
     report::CollectiveLine& line = result.lines.back();
     if (arguments.has("explain"))
       line.candidates = candidates(*stack, *cluster, *request, line.outcome.shape);
   }
+  if (auto added = add_other_ratio(arguments, *stack, *cluster, *request, result); !added)
+    return fail(added.error());
   watch.lap("predict", fmt::format("{} size{}", kept->size(), kept->size() == 1 ? "" : "s"));
   return result;
 }
@@ -204,6 +192,15 @@ int compare(const Arguments& arguments, Session& session) {
   return compare_collective(arguments, session, named);
 }
 
+std::optional<Diagnostic> refuse_kernel_options(const Arguments& arguments) {
+  for (const Option& option : kernel_exchange_options()) {
+    if (arguments.has(option.name))
+      return error(Code::usage,
+                   fmt::format("--{} goes with ep, ep_dispatch, ep_combine", option.name));
+  }
+  return std::nullopt;
+}
+
 int run(const Arguments& arguments, Session& session) {
   if (arguments.has("compare")) return compare(arguments, session);
   if (arguments.has("groups")) return collective_groups(arguments, session);
@@ -216,8 +213,12 @@ int run(const Arguments& arguments, Session& session) {
   if (arguments.positionals.empty()) {
     return refuse(session, error(Code::usage, "a collective is needed",
                                  "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, "
-                                 "broadcast, reduce; or --groups, or a log with --compare"));
+                                 "broadcast, reduce, custom_all_reduce, ep; or --groups, or a log "
+                                 "with --compare"));
   }
+  if (is_kernel_exchange(arguments.positionals[0]))
+    return kernel_exchange(arguments, session, arguments.positionals[0]);
+  if (auto alien = refuse_kernel_options(arguments)) return refuse(session, *alien);
   Stopwatch watch;
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
@@ -240,11 +241,13 @@ Command collective_command() {
       "Predict a collective: nccl-tests' columns for any cluster.",
       "Sizes are spelt as in nccl-tests: bare bytes, K, M, G are 2^10, 2^20, 2^30.",
       {{"OP",
-        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce.",
+        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce; "
+        "custom_all_reduce (serving engines' kernels); ep_dispatch, ep_combine or ep for both "
+        "(tokens to their experts).",
         0,
         1,
         {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv", "broadcast",
-         "reduce"}}},
+         "reduce", "custom_all_reduce", "ep", "ep_dispatch", "ep_combine"}}},
       cluster_options(),
       {{"collective all_reduce --instance p5.48xlarge --nodes 4 -b 8 -e 16G -f 2",
         "A size sweep on four nodes"},
@@ -255,6 +258,8 @@ Command collective_command() {
        {"collective --instance p5.48xlarge --nodes 4 --groups "
         "tp8:all_reduce:64M,dp8:all_gather:1G --background 0.2",
         "Tensor-parallel groups and data-parallel rails alone and together"},
+       {"collective ep --instance p5en.48xlarge --nodes 4 --tokens 128,4096 --backend uccl",
+        "Tokens of an MoE layer to their experts and back"},
        {"collective --compare all_reduce.log --instance p5.48xlarge -b 1G --min-ratio 0.9",
         "Acceptance: a log's large sizes against what the cluster should show"}},
       run};
@@ -265,17 +270,17 @@ Command collective_command() {
       {"step", 'i', "SIZE", "Each size is the last one plus SIZE, instead of a factor.", false, {}},
       {"algorithm",
        0,
-       "NAME",
-       "Force RING, TREE, NVLS, NVLS_TREE, PAT or COLLNET, as NCCL_ALGO does; alltoall: PAIRWISE "
-       "or "
-       "PXN.",
+       "NAMES",
+       "Force RING, TREE, NVLS, NVLSTREE, PAT or COLLNET as NCCL_ALGO does: one, a list A,B, or "
+       "^A,B "
+       "for all but these; alltoall: PAIRWISE, PXN or HIERARCHICAL.",
        false,
        {},
-       {"RING", "TREE", "NVLS", "NVLS_TREE", "PAT", "COLLNET", "PAIRWISE", "PXN"}},
+       {"RING", "TREE", "NVLS", "NVLSTREE", "PAT", "COLLNET", "PAIRWISE", "PXN", "HIERARCHICAL"}},
       {"protocol",
        0,
-       "NAME",
-       "Force LL, LL128 or SIMPLE, as NCCL_PROTO does.",
+       "NAMES",
+       "Force LL, LL128 or SIMPLE as NCCL_PROTO does: one, a list, or ^LL for all but LL.",
        false,
        {},
        {"LL", "LL128", "SIMPLE"}},
@@ -341,6 +346,8 @@ Command collective_command() {
   const std::vector<Option> placement = placement_options();
   command.options.insert(command.options.end(), placement.begin(), placement.end());
   command.options.insert(command.options.end(), more.begin(), more.end());
+  const std::vector<Option> kernels = kernel_exchange_options();
+  command.options.insert(command.options.end(), kernels.begin(), kernels.end());
   return command;
 }
 

@@ -49,15 +49,6 @@ Result<void> keep_sizes(const Arguments& arguments, accuracy::NcclLog& log) {
   return fail(error(Code::usage, "the log has no size between -b and -e"));
 }
 
-template <class Value>
-Result<std::optional<Value>> chosen(const Arguments& arguments, std::string_view option,
-                                    std::optional<Value> (*find)(std::string_view)) {
-  const auto text = arguments.value(option);
-  if (!text || *text == "auto") return std::optional<Value>{};
-  if (const auto found = find(*text)) return found;
-  return fail(error(Code::bad_collective, fmt::format("there is no {} `{}`", option, *text)));
-}
-
 Result<void> refuse_sweep_options(const Arguments& arguments) {
   for (const char* option : {"factor", "step", "gpus", "placement", "seed", "degrade", "timing",
                              "no-fold", "channels", "groups"}) {
@@ -81,16 +72,6 @@ Result<Compared> compared(const Arguments& arguments, const catalog::Catalog& ca
   const auto least = min_ratio(arguments);
   if (!least) return fail(least.error());
   result.least = *least;
-  accuracy::CompareOptions options;
-  const auto algorithm =
-      chosen<collective::Algorithm>(arguments, "algorithm", collective::find_algorithm);
-  if (!algorithm) return fail(algorithm.error());
-  options.algorithm = *algorithm;
-  const auto protocol =
-      chosen<collective::Protocol>(arguments, "protocol", collective::find_protocol);
-  if (!protocol) return fail(protocol.error());
-  options.protocol = *protocol;
-
   auto log = accuracy::read_nccl_log(*arguments.value("compare"));
   if (!log) return fail(std::move(log.error()));
   if (operation && log->operation && *operation != *log->operation) {
@@ -99,6 +80,16 @@ Result<Compared> compared(const Arguments& arguments, const catalog::Catalog& ca
               fmt::format("the log is of {}, not of {}", name(*log->operation), name(*operation)),
               fmt::format("flowplan collective {} --compare ...", name(*log->operation))));
   }
+  accuracy::CompareOptions options;
+  const auto of = operation.value_or(log->operation.value_or(collective::Operation::all_reduce));
+  const auto algorithm =
+      collective::parse_algorithms(arguments.value("algorithm").value_or("auto"), of);
+  if (!algorithm) return fail(algorithm.error());
+  options.algorithm = *algorithm;
+  const auto protocol =
+      collective::parse_protocols(arguments.value("protocol").value_or("auto"), of);
+  if (!protocol) return fail(protocol.error());
+  options.protocol = *protocol;
   result.log = std::move(*log);
   if (auto kept = keep_sizes(arguments, result.log); !kept) return fail(std::move(kept.error()));
   const auto cluster = cluster_of_log(arguments, catalog, result.log.hosts);
@@ -109,6 +100,11 @@ Result<Compared> compared(const Arguments& arguments, const catalog::Catalog& ca
       accuracy::compare_log(catalog, *cluster, **profile, result.log, operation, options);
   if (!comparison) return fail(std::move(comparison.error()));
   result.comparison = std::move(*comparison);
+  if (arguments.has("min-ratio") && result.comparison.of_other_cluster) {
+    return fail(error(Code::bad_collective, in_file(result.log.file),
+                      "the log is of another cluster: --min-ratio cannot be asked of it",
+                      result.comparison.remarks.front()));
+  }
   return result;
 }
 

@@ -11,6 +11,11 @@ namespace {
 using topology::Cluster;
 using topology::GpuId;
 
+/// Whether what goes to another node leaves by the GPU at the receiver's place.
+bool by_rails(Algorithm algorithm) {
+  return algorithm == Algorithm::pxn || algorithm == Algorithm::hierarchical;
+}
+
 /// The rank of a node that stands at the same place as a rank of another.
 std::optional<GpuId> relay(const Cluster& cluster, const Group& node, GpuId receiver) {
   const std::uint32_t place = topology::index(receiver) % cluster.gpus_per_domain();
@@ -118,7 +123,7 @@ class Counter {
       : writer_(writer),
         cluster_(writer.cluster()),
         members_(members),
-        by_rail_(schedule.algorithm == Algorithm::pxn),
+        by_rail_(by_rails(schedule.algorithm)),
         message_(schedule.size.value() / schedule.shape.ranks),
         rails_(by_rail_ ? cluster_.gpus_per_domain() : 1),
         receivers_(rails_, 0.0),
@@ -261,8 +266,7 @@ class Counter {
 /// Ordered pairs that `list_all_to_all` would show between nodes.
 double pairs_between_nodes(const Schedule& schedule, const Members& members) {
   const double ranks = schedule.shape.ranks;
-  const double senders =
-      schedule.algorithm == Algorithm::pxn ? static_cast<double>(members.size()) : ranks;
+  const double senders = by_rails(schedule.algorithm) ? static_cast<double>(members.size()) : ranks;
   return senders * ranks;
 }
 
@@ -271,7 +275,7 @@ double pairs_between_nodes(const Schedule& schedule, const Members& members) {
 void list_all_to_all(FlowWriter& writer, const Schedule& schedule, const Members& members) {
   const Cluster& cluster = writer.cluster();
   const double message = schedule.size.value() / schedule.shape.ranks;
-  const bool by_rail = schedule.algorithm == Algorithm::pxn;
+  const bool by_rail = by_rails(schedule.algorithm);
   std::unordered_map<std::uint32_t, double> passed_on;  // messages, by who passes them on
   for (const Group& from : members) {
     passed_on.clear();

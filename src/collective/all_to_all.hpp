@@ -9,7 +9,8 @@ namespace flowplan::collective {
 /// All-to-all of one group, every rank to every other: `schedule.size` / ranks a pair. By
 /// `pairwise` each message takes the way from its sender to its receiver. By `pxn` a message to
 /// another node crosses NVLink to the GPU of the sender's node that stands where the receiver
-/// stands in its own (if that is one of the ranks) and leaves by its NICs.
+/// stands in its own (if that is one of the ranks) and leaves by its NICs; by `hierarchical` the
+/// same bytes, in two phases.
 
 /// Lists the flows: one for each pair of ranks, or of a node and a rank (`pxn`). Nodes squared.
 void list_all_to_all(FlowWriter& writer, const Schedule& schedule, const Members& members);

@@ -118,7 +118,11 @@ std::string unmeasured(const Outcome& out, const Stack& stack, Operation operati
   if (operation == Operation::all_to_all) {
     if (!stack.all_to_all_measured) parts.push_back("this fabric (P5's constants)");
     if (out.algorithm == Algorithm::pairwise && shape.per_node > 1) {
-      parts.push_back("traffic across rails (its congestion is left out)");
+      parts.push_back(
+          stack.network.cross_rail_slowdown > 1.0
+              ? fmt::format("traffic across rails (slowed {:.3g} times, as raw writes are)",
+                            stack.network.cross_rail_slowdown)
+              : "traffic across rails (its congestion is left out)");
     }
   } else if (operation == Operation::reduce_scatter) {
     parts.push_back("this operation (all_gather's constants)");
@@ -161,7 +165,7 @@ void note_calibration(Outcome& out, const Stack& stack, const topology::Cluster&
 /// there are rows with NVLS switched off.
 bool forced_away(const Choice& forced, const Stack& stack, const Request& request,
                  const Shape& shape, bool nvls) {
-  if (!request.algorithm && !request.protocol && !request.channels) return false;
+  if (!request.algorithm.stated() && !request.protocol.stated() && !request.channels) return false;
   Forced measured;
   if (shape.nodes == 1 && forced.algorithm == Algorithm::ring) measured.algorithm = Algorithm::ring;
   const Result<Choice> alone =
@@ -220,6 +224,18 @@ Result<void> check_cuts(const topology::Cluster& cluster,
   return {};
 }
 
+/// The busiest link decides, except where two phases follow each other.
+Timing timing_of(const Stack& stack, const Schedule& schedule, const std::vector<TierLoad>& loads) {
+  if (schedule.algorithm != Algorithm::hierarchical)
+    return apply_law(stack, schedule, loads.front().time);
+  Seconds inside{}, across{};
+  for (const TierLoad& load : loads) {
+    Seconds& phase = load.tier == topology::Tier::nvlink ? inside : across;
+    phase = std::max(phase, load.time);
+  }
+  return apply_law(stack, schedule, across, inside);
+}
+
 /// Wire bytes of all groups, by tier.
 std::vector<std::pair<topology::Tier, Bytes>> wire_bytes(
     const Stack& stack, const std::vector<Class>& classes,
@@ -266,7 +282,7 @@ Result<Outcome> predict(const Stack& stack, const topology::Cluster& cluster,
   Outcome out;
   std::size_t slowest = 0;
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    const Timing timing = apply_law(stack, classes[c].schedule, drained[c].front().time);
+    const Timing timing = timing_of(stack, classes[c].schedule, drained[c]);
     if (c > 0 && timing.total <= out.time) continue;
     slowest = c;
     out.time = timing.total;

@@ -94,10 +94,11 @@ CustomAllReduce custom_all_reduce(const CustomAllReduceLaw& law, int ranks, Byte
   // Without its launch NCCL still moves its bytes: half of its time is the least that is believed.
   constexpr double least_of_nccl = 0.5;
   const Seconds spared = nccl - microseconds(law.nccl_saving_us);
-  CustomAllReduce best{std::max(spared, nccl * least_of_nccl), AllReduceStage::nccl, law.band};
+  CustomAllReduce best{std::max(spared, nccl * least_of_nccl), AllReduceStage::nccl, law.band,
+                       nccl};
   if (law.most_bytes > 0.0 && size.value() > law.most_bytes) return best;
   const auto try_stage = [&](double us, AllReduceStage stage) {
-    if (microseconds(us) < best.time) best = {microseconds(us), stage, law.band};
+    if (microseconds(us) < best.time) best = {microseconds(us), stage, law.band, nccl};
   };
   try_stage(one_shot_us(law, ranks, size.value()), AllReduceStage::one_shot);
   if (law.two_shot_rate > 0.0) {

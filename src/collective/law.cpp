@@ -156,26 +156,42 @@ Parts send_recv(const Stack& stack, const Schedule& s, double transfer) {
   return t;
 }
 
-Parts all_to_all(const Stack& stack, const Schedule& s, double transfer) {
-  const NodeLaw& node = stack.node;
-  const NetworkLaw& network = stack.network;
-  const double message = s.size.value() / s.shape.ranks;
+Parts exchange_inside(const NodeLaw& node, int ranks, double message, double transfer) {
   Parts t;
-  if (s.shape.nodes == 1) {
-    t.launch = node.launch_us + node.exchange_extra_us;
-    t.latency = node.exchange_peer_us * log2_of(s.shape.ranks) +
-                node.exchange_growth_us * channels_started(node, message);
-    t.total = t.launch + norm(t.latency, transfer, node.exchange_overlap);
-    return t;
-  }
+  t.launch = node.launch_us + node.exchange_extra_us;
+  t.latency = node.exchange_peer_us * log2_of(ranks) +
+              node.exchange_growth_us * channels_started(node, message);
+  t.total = t.launch + norm(t.latency, transfer, node.exchange_overlap);
+  return t;
+}
+
+Parts exchange_across(const NetworkLaw& network, int nodes, double message, double transfer) {
+  Parts t;
   t.launch = network.all_to_all_us;
-  t.latency = network.all_to_all_doubling_us * log2_of(s.shape.nodes) +
-              transfer * lost_share(network, message);
+  t.latency =
+      network.all_to_all_doubling_us * log2_of(nodes) + transfer * lost_share(network, message);
   t.total = t.launch + t.latency + transfer;
   return t;
 }
 
-Parts parts(const Stack& stack, const Schedule& s, double transfer) {
+Parts all_to_all(const Stack& stack, const Schedule& s, double transfer) {
+  const double message = s.size.value() / s.shape.ranks;
+  return s.shape.nodes == 1 ? exchange_inside(stack.node, s.shape.ranks, message, transfer)
+                            : exchange_across(stack.network, s.shape.nodes, message, transfer);
+}
+
+/// Two all-to-alls, one after the other: inside the node a message for each rail of all nodes, then
+/// on each rail a message for each node.
+Parts hierarchical(const Stack& stack, const Schedule& s, double inside, double across) {
+  const double message = s.size.value() / s.shape.ranks;
+  const Parts first =
+      exchange_inside(stack.node, s.shape.per_node, message * s.shape.nodes, inside);
+  const Parts second =
+      exchange_across(stack.network, s.shape.nodes, message * s.shape.per_node, across);
+  return {first.launch + second.launch, first.latency + second.latency, first.total + second.total};
+}
+
+Parts parts(const Stack& stack, const Schedule& s, double transfer, double inside) {
   if (s.operation == Operation::send_recv) return send_recv(stack, s, transfer);
   switch (s.algorithm) {
     case Algorithm::ring:
@@ -191,6 +207,8 @@ Parts parts(const Stack& stack, const Schedule& s, double transfer) {
     case Algorithm::pairwise:
     case Algorithm::pxn:
       return all_to_all(stack, s, transfer);
+    case Algorithm::hierarchical:
+      return hierarchical(stack, s, inside, transfer);
     case Algorithm::pat:
       return aggregated_trees(stack, s, transfer);
     case Algorithm::collnet:
@@ -227,12 +245,13 @@ double nvls_rate(const NvlsLaw& law, int ranks) {
   return law.rate[i - 1] + share * (law.rate[i] - law.rate[i - 1]);
 }
 
-Timing apply_law(const Stack& stack, const Schedule& schedule, Seconds transfer) {
-  Parts t = parts(stack, schedule, transfer.value() * 1e6);
+Timing apply_law(const Stack& stack, const Schedule& schedule, Seconds transfer, Seconds inside) {
+  Parts t = parts(stack, schedule, transfer.value() * 1e6, inside.value() * 1e6);
   // Where the host launches too slowly to keep ahead, the device waits for it.
   if (stack.node.host_us > 0.0)
     t.total = norm(stack.node.host_us, t.total, stack.node.host_overlap);
-  return {microseconds(t.launch), microseconds(t.latency), transfer, microseconds(t.total)};
+  return {microseconds(t.launch), microseconds(t.latency), transfer + inside,
+          microseconds(t.total)};
 }
 
 }  // namespace flowplan::collective

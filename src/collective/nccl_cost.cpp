@@ -133,6 +133,7 @@ Seconds nccl_cost(const Stack& stack, Operation operation, const Shape& shape, B
       break;
     case Algorithm::pairwise:
     case Algorithm::pxn:
+    case Algorithm::hierarchical:
     case Algorithm::collnet:
       FLOWPLAN_ASSERT(false && "nothing that NCCL's model chooses");
       break;

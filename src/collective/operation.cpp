@@ -63,6 +63,8 @@ std::string_view name(Algorithm algorithm) {
       return "PAIRWISE";
     case Algorithm::pxn:
       return "PXN";
+    case Algorithm::hierarchical:
+      return "HIERARCHICAL";
     case Algorithm::pat:
       return "PAT";
     case Algorithm::collnet:
@@ -87,6 +89,9 @@ std::optional<Operation> find_operation(std::string_view text) {
   return find(all_operations, text);
 }
 std::optional<Algorithm> find_algorithm(std::string_view text) {
+  // NCCL tells two ways of reducing in the switches apart, by chains and directly; one model.
+  const std::string wanted = plain(text);
+  if (wanted == "collnetdirect" || wanted == "collnetchain") return Algorithm::collnet;
   return find(all_algorithms, text);
 }
 std::optional<Protocol> find_protocol(std::string_view text) {

@@ -4,6 +4,8 @@
 #include <compare>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace flowplan::collective {
 namespace {
 
@@ -66,6 +68,16 @@ Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog, 
       return catalog.constants(*set);
   }
   return current;
+}
+
+std::string newer_than_known(const catalog::Constants& set, const Versions& versions) {
+  const auto wanted = parse_version(versions.nccl);
+  const auto known = set.table("stack.nccl_version");
+  if (!wanted || known.size() != 2) return {};
+  const Version newest{static_cast<int>(known[0]), static_cast<int>(known[1])};
+  if (*wanted <= newest) return {};
+  return fmt::format("NCCL {}.{} by the tables of {}.{}, the newest known", wanted->major_number,
+                     wanted->minor_number, newest.major_number, newest.minor_number);
 }
 
 }  // namespace flowplan::collective

@@ -133,6 +133,9 @@ Coefficients full_coefficients(const Stack& stack, const Schedule& schedule) {
     if (schedule.shape.nodes == 1)
       c.nvlink *= 1.0 + node.exchange_own_shard / (schedule.shape.ranks - 1);
     c.network = network.line / network.p2p_rate;
+    // Senders on other rails than their receivers crowd each other.
+    if (schedule.algorithm == Algorithm::pairwise && schedule.shape.per_node > 1)
+      c.network *= network.cross_rail_slowdown;
     return c;
   }
   if (schedule.operation == Operation::send_recv) {
@@ -171,6 +174,7 @@ Coefficients full_coefficients(const Stack& stack, const Schedule& schedule) {
       break;
     case Algorithm::pairwise:
     case Algorithm::pxn:
+    case Algorithm::hierarchical:
       break;
   }
   return c;
@@ -238,6 +242,7 @@ void visit_flows(const Stack& stack, const Schedule& schedule, const Cluster& cl
       return switches_reduce(writer, members, schedule.size.value());
     case Algorithm::pairwise:
     case Algorithm::pxn:
+    case Algorithm::hierarchical:
       return list_all_to_all(writer, schedule, members);
   }
 }

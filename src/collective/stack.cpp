@@ -333,6 +333,7 @@ Result<Stack> read_stack(const catalog::Constants& constants) {
   for (const double ranks : read.list("calibrated.ranks_per_node")) {
     stack.calibrated_per_node.push_back(static_cast<int>(ranks));
   }
+  stack.network.cross_rail_slowdown = constants.get("rdma.random_slowdown", 1.0);
   stack.all_to_all_measured = constants.get("calibrated.alltoall_rows", 0.0) > 0.0;
   if (read.faulty()) return fail(read.take());
   return stack;

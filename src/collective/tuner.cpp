@@ -35,9 +35,10 @@ bool gathering(Operation operation) {
 }
 
 /// What NCCL takes by itself. Reduction in the network's switches has to be asked for, NVLS gains
-/// nothing for gathering, and starts at some count of ranks.
+/// nothing for gathering, and starts at some count of ranks. Of all-to-alls it never runs a
+/// hierarchical one: that is for programs which write it as two of NCCL's.
 bool eligible(const Stack& stack, Operation operation, const Shape& shape, Algorithm algorithm) {
-  if (algorithm == Algorithm::collnet) return false;
+  if (algorithm == Algorithm::collnet || algorithm == Algorithm::hierarchical) return false;
   if (algorithm != Algorithm::nvls) return true;
   return !gathering(operation) && shape.ranks >= stack.nvls.min_ranks;
 }
@@ -59,12 +60,22 @@ struct Filter {
   const Forced& forced;
 
   bool allows(Algorithm a, Protocol p) const {
-    if (forced.algorithm && *forced.algorithm != a) return false;
-    if (forced.protocol && *forced.protocol != p) return false;
+    if (!forced.algorithm.has(a) || !forced.protocol.has(p)) return false;
     if (!available(stack, operation, shape, nvls, a, p)) return false;
-    return forced.algorithm || eligible(stack, operation, shape, a);
+    return forced.algorithm.asks_for(a) || eligible(stack, operation, shape, a);
   }
 };
+
+/// "RING,TREE", or "any".
+template <class T, class Values>
+std::string listed(const Allowed<T>& allowed, const Values& values) {
+  if (!allowed.stated()) return "any";
+  std::string text;
+  for (const T value : values) {
+    if (allowed.has(value)) text += fmt::format("{}{}", text.empty() ? "" : ",", name(value));
+  }
+  return text.empty() ? "none" : text;
+}
 
 Diagnostic nothing_left(const Filter& filter) {
   std::string have;
@@ -74,9 +85,8 @@ Diagnostic nothing_left(const Filter& filter) {
       have += (have.empty() ? "" : ", ") + label(a, p);
     }
   }
-  const std::string wanted =
-      fmt::format("{}/{}", filter.forced.algorithm ? name(*filter.forced.algorithm) : "any",
-                  filter.forced.protocol ? name(*filter.forced.protocol) : "any");
+  const std::string wanted = fmt::format("{}/{}", listed(filter.forced.algorithm, all_algorithms),
+                                         listed(filter.forced.protocol, all_protocols));
   return error(Code::bad_collective,
                fmt::format("{} of {} ranks on {} node{} cannot run as {}", name(filter.operation),
                            filter.shape.ranks, filter.shape.nodes,
@@ -133,6 +143,10 @@ std::optional<Choice> pairs(const Filter& filter) {
     return Choice{Algorithm::pairwise, Protocol::simple, 0, 1.0,
                   "pairwise, each rank by its own way"};
   }
+  if (filter.allows(Algorithm::hierarchical, Protocol::simple)) {
+    return Choice{Algorithm::hierarchical, Protocol::simple, 0, 1.0,
+                  "in the node by rails, then rail by rail between nodes"};
+  }
   return std::nullopt;
 }
 
@@ -172,7 +186,8 @@ bool available(const Stack& stack, Operation operation, const Shape& shape, bool
   if (operation == Operation::all_to_all) {
     if (protocol != Protocol::simple) return false;
     return algorithm == Algorithm::pairwise ||
-           (algorithm == Algorithm::pxn && across && shape.per_node > 1);
+           ((algorithm == Algorithm::pxn || algorithm == Algorithm::hierarchical) && across &&
+            shape.per_node > 1);
   }
   const bool switches = nvls && stack.nvls.channels > 0;
   if (protocol == Protocol::ll128 && across && !stack.model.ll128_across_nodes) return false;
@@ -196,6 +211,7 @@ bool available(const Stack& stack, Operation operation, const Shape& shape, bool
              stack.network.collnet_rate > 0.0;
     case Algorithm::pairwise:
     case Algorithm::pxn:
+    case Algorithm::hierarchical:
       return false;
   }
   return false;
@@ -208,8 +224,8 @@ std::vector<Candidate> candidates(const Stack& stack, Operation operation, const
     for (const Protocol p : all_protocols) {
       if (!available(stack, operation, shape, nvls, a, p)) continue;
       Candidate candidate{a, p, std::nullopt, eligible(stack, operation, shape, a)};
-      const bool modelled = a != Algorithm::pairwise && a != Algorithm::pxn &&
-                            a != Algorithm::collnet && operation != Operation::send_recv;
+      const bool modelled = operation != Operation::all_to_all && a != Algorithm::collnet &&
+                            operation != Operation::send_recv;
       if (modelled) candidate.cost = nccl_cost(stack, operation, shape, size, a, p);
       out.push_back(candidate);
     }

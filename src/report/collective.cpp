@@ -100,6 +100,28 @@ nlohmann::ordered_json candidates_json(const CollectiveLine& line) {
   return list;
 }
 
+/// "At 2:1 (leaves' uplinks; AWS publishes no ratio): 1.00 to 1.93 times as long ..."; empty where
+/// no leaf is left.
+std::vector<std::string> other_ratio(const CollectiveSweep& sweep) {
+  double most = 1.0;
+  const CollectiveLine* longest = nullptr;
+  for (const CollectiveLine& line : sweep.lines) {
+    if (!line.other_time) continue;
+    const double times = *line.other_time / line.outcome.time;
+    if (longest == nullptr || std::abs(std::log(times)) > std::abs(std::log(most)))
+      most = times, longest = &line;
+  }
+  if (longest == nullptr) return {};
+  std::string text = fmt::format(
+      "at {:g}:1 (the leaves' uplinks; what AWS builds is not published)", sweep.other_ratio);
+  constexpr double same = 5e-4;
+  if (std::abs(most - 1.0) < same) return {text + ": the same times"};
+  const double busbw = gbytes(longest->outcome.busbw) / most;
+  return {text + fmt::format(": {:.2f} times as long at {:.0f} B ({:.2f} GB/s busbw){}", most,
+                             longest->size.value(), busbw,
+                             sweep.lines.size() > 1 ? ", no other size differs more" : "")};
+}
+
 /// What the outcomes say about shapes that were never measured, each once.
 std::vector<std::string> notes(const CollectiveSweep& sweep) {
   std::vector<std::string> found;
@@ -146,12 +168,14 @@ std::string collective_text(const CollectiveSweep& sweep) {
     text += fmt::format("# Note: {}\n", note);
   for (const std::string& band : bands(sweep))
     text += fmt::format("# Band: {}\n", band);
+  for (const std::string& other : other_ratio(sweep))
+    text += fmt::format("# Fabric: {}\n", other);
   for (const CollectiveLine& line : sweep.lines) {
     if (line.candidates.empty()) continue;
     const Section section = choice(line);
     text += fmt::format("#\n# {}: {}\n", section.title, line.outcome.reason);
     for (const auto& row : section.table->rows)
-      text += fmt::format("#   {:<10} {:<8} cost {:>10}  time {:>10}  {}\n", row[0].text,
+      text += fmt::format("#   {:<12} {:<8} cost {:>10}  time {:>10}  {}\n", row[0].text,
                           row[1].text, row[2].text, row[3].text, row[4].text);
   }
   return text;
@@ -181,6 +205,8 @@ Document collective(const CollectiveSweep& sweep) {
   section.remarks = notes(sweep);
   for (std::string& band : bands(sweep))
     section.remarks.push_back(std::move(band));
+  for (std::string& other : other_ratio(sweep))
+    section.remarks.push_back(std::move(other));
   Document document{title(sweep), "", {std::move(section)}};
   for (const CollectiveLine& line : sweep.lines) {
     if (!line.candidates.empty()) document.sections.push_back(choice(line));
@@ -214,6 +240,9 @@ std::string collective_json(const CollectiveSweep& sweep) {
                        {"confidence", o.band.confidence},
                        {"regime", o.band.regime}}}});
     if (!line.candidates.empty()) lines.back()["candidates"] = candidates_json(line);
+    if (line.other_time)
+      lines.back()["at_other_ratio"] = {{"leaf_oversubscription", sweep.other_ratio},
+                                        {"time_s", line.other_time->value()}};
   }
   Json json{{"format_version", result_format_version},
             {"kind", "collective"},

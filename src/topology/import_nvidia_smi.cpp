@@ -105,6 +105,9 @@ class SmiReader {
     if (!is_gpu_name(tokens.front().text)) return;  // something before the matrix
     for (const Token& token : tokens) {
       if (token.text == "CPU") break;
+      if (token.text.starts_with("GPU") && !is_gpu_name(token.text))
+        refuse(line, token.column, fmt::format("`{}` is no GPU", token.text),
+               "GPU and its number: GPU0; other columns are network interfaces");
       if (std::find(columns_.begin(), columns_.end(), token.text) != columns_.end())
         refuse(line, token.column, fmt::format("{} stands twice", token.text));
       columns_.push_back(token.text);

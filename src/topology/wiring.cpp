@@ -29,6 +29,16 @@ std::string types_of(const Imported& imported) {
   return text;
 }
 
+/// Of the first node whose type the catalog does not have, where it stands in the file.
+Diagnostic unknown_type(const catalog::Catalog& catalog, const Imported& imported) {
+  const auto first =
+      std::find_if(imported.nodes.begin(), imported.nodes.end(), [&](const ImportedNode& node) {
+        return !node.instance_type.empty() && !catalog.instance(node.instance_type);
+      });
+  Diagnostic fault = catalog.instance(first->instance_type).error().front();
+  return error(Code::value_not_allowed, first->place, std::move(fault.message), std::move(fault.hint));
+}
+
 /// The instance type to take from the file: the one asked for, or the only one that the catalog
 /// has.
 Result<const catalog::Instance*> type_to_take(const catalog::Catalog& catalog,
@@ -47,7 +57,7 @@ Result<const catalog::Instance*> type_to_take(const catalog::Catalog& catalog,
   if (all.empty())
     return fail(bad_import(imported, "the file does not say of which type the nodes are",
                            "give --instance, for example p5.48xlarge"));
-  if (known.empty()) return catalog.instance(*all.begin());  // with its own diagnostics
+  if (known.empty()) return fail(unknown_type(catalog, imported));
   if (known.size() > 1)
     return fail(bad_import(imported, fmt::format("nodes of several types: {}", types_of(imported)),
                            "choose one with --instance"));

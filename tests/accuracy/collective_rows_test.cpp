@@ -208,6 +208,12 @@ TEST_CASE("bands hold four of five left-out rows, and are no wider than twice th
   REQUIRE(table);
   std::size_t inside = 0;
   std::vector<double> errors, widths;
+  struct Regime {
+    std::vector<double> errors;
+    std::size_t inside = 0;
+    double width = 0.0;
+  };
+  std::map<std::string, Regime> regimes;  // of one band
   for (std::size_t i = 0; i < table->rows(); ++i) {
     const auto found = by_id.find(table->text(i, "id"));
     REQUIRE(found != by_id.end());
@@ -215,15 +221,33 @@ TEST_CASE("bands hold four of five left-out rows, and are no wider than twice th
     const double error = table->number(i, "left_out_error_percent").value() / 100.0;
     const Band& band = *found->second->band;
     const double measured = 1.0 / (1.0 + error);  // over the left-out prediction
-    if (measured >= band.low && measured <= band.high) ++inside;
+    const bool within = measured >= band.low && measured <= band.high;
+    if (within) ++inside;
     errors.push_back(std::abs(error));
     widths.push_back((band.high - band.low) / 2.0);
+    Regime& regime = regimes[band.regime + " " + std::to_string(widths.back())];
+    regime.errors.push_back(errors.back());
+    regime.width = widths.back();
+    if (within) ++regime.inside;
   }
   REQUIRE(errors.size() >= 80);
   CHECK(static_cast<double>(inside) >= 0.8 * static_cast<double>(errors.size()));
   std::sort(errors.begin(), errors.end());
   std::sort(widths.begin(), widths.end());
   CHECK(widths[widths.size() / 2] <= 2.0 * errors[errors.size() * 9 / 10]);
+
+  // And each band by itself, where it has rows enough to tell.
+  std::size_t told = 0;
+  for (auto& [name, regime] : regimes) {
+    const std::size_t rows = regime.errors.size();
+    if (rows < 10) continue;
+    CAPTURE(name, rows);
+    ++told;
+    std::sort(regime.errors.begin(), regime.errors.end());
+    CHECK(static_cast<double>(regime.inside) >= 0.8 * static_cast<double>(rows));
+    CHECK(regime.width <= 2.0 * regime.errors[rows * 9 / 10]);
+  }
+  CHECK(told >= 10);
 }
 
 TEST_CASE("rows that cannot be predicted say why") {

@@ -119,6 +119,64 @@ TEST_CASE("--groups are separated by commas or repeated, each alone and together
   CHECK(last <= of(0, "alone_time_s") + of(1, "alone_time_s"));
 }
 
+TEST_CASE("tokens go to their experts and back, as many times as are asked for") {
+  // Two nodes of 8 with 16 experts, top-2, BF16: a token's copies leave for the other node with
+  // probability 1 - (8/16 * 7/15) a node, 2 nodes: 2 * (1 - 7/30) = 23/15 of which half is away.
+  const auto sent = outcome({"ep_dispatch", "--nodes", "2", "--tokens", "100,200", "--hidden",
+                             "1000", "--top-k", "2", "--experts", "16", "--dispatch-type", "bf16"});
+  CHECK(sent["kind"] == "expert_parallel");
+  REQUIRE(sent["results"].size() == 2);
+  CHECK(sent["results"][0]["operation"] == "ep_dispatch");
+  CHECK(sent["results"][0]["network_bytes"].get<double>() ==
+        Approx(100 * 1000 * 2.0 * 23.0 / 15.0 / 2.0));
+  CHECK(sent["results"][1]["time_s"].get<double>() > sent["results"][0]["time_s"].get<double>());
+  const auto both = outcome({"ep", "--nodes", "2", "--backend", "uccl"});
+  REQUIRE(both["results"].size() == 2);
+  CHECK(both["results"][0]["element_bytes"] == 1.03125);  // FP8 and a scale for 128
+  CHECK(both["results"][1]["operation"] == "ep_combine");
+  CHECK(both["results"][1]["element_bytes"] == 2.0);
+}
+
+TEST_CASE("experts and collectives refuse each other's options") {
+  const auto refused = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"collective"});
+    more.insert(more.end(), {"--instance", "p5.48xlarge"});
+    return flowplan_run(more);
+  };
+  CHECK(contains(refused({"ep", "-b", "1G"}).err, "--begin does not go with ep"));
+  CHECK(contains(refused({"all_reduce", "--tokens", "8"}).err, "--tokens goes with ep"));
+  CHECK(refused({"ep", "--tokens", "8,x"}).code == 2);
+  CHECK(refused({"ep", "--experts", "4"}).code == 2);  // fewer than top-8
+  CHECK(contains(refused({"ep_combin"}).err, "ep_combine"));
+  CHECK(refused({"custom_all_reduce", "--nodes", "2"}).code == 2);  // two NVLink domains
+}
+
+TEST_CASE("an engine's all-reduce is its own kernel while small, NCCL's when large") {
+  const auto sizes = outcome({"custom_all_reduce", "-b", "8K", "-e", "8G", "-f", "1024"});
+  REQUIRE(sizes["results"].size() == 3);
+  CHECK(sizes["results"][0]["kernel"] == "one-shot");
+  CHECK(sizes["results"][2]["kernel"] == "NCCL");
+  for (const auto& line : sizes["results"])
+    CHECK(line["time_s"].get<double>() <= line["nccl_time_s"].get<double>());
+}
+
+TEST_CASE("a fabric at 1:1 is answered at 2:1 too, and the other way round") {
+  // 256 nodes in turn over the leaves: 64 GiB go up nearly all of them.
+  const std::vector<std::string> spread{"all_reduce", "--nodes",     "256",   "-b",
+                                        "64G",        "--placement", "spread"};
+  const auto flat = outcome(spread);
+  auto twice = spread;
+  twice.insert(twice.end(), {"--oversubscription", "2"});
+  const auto thin = outcome(twice);
+  const auto& other = flat["results"][0]["at_other_ratio"];
+  CHECK(other["leaf_oversubscription"] == 2.0);
+  CHECK(other["time_s"] == thin["results"][0]["time_s"]);
+  CHECK(thin["results"][0]["at_other_ratio"]["time_s"] == flat["results"][0]["time_s"]);
+  CHECK(other["time_s"].get<double>() > 1.5 * flat["results"][0]["time_s"].get<double>());
+  CHECK_FALSE(outcome({"all_reduce", "--nodes", "2", "-b", "1G"})["results"][0].contains(
+      "at_other_ratio"));  // one leaf
+}
+
 TEST_CASE("--background takes its share of every NIC from the groups") {
   const auto parts = [](const char* share) {
     return outcome({"--nodes", "4", "--groups", "dp8:all_reduce:8G,tp8:all_reduce:64M",

@@ -75,6 +75,11 @@ TEST_CASE("a log of other GPUs than the instance's does not pass in silence") {
   CHECK(contains(ran.out, "another GPU: NVIDIA H100 80GB HBM3 in the log, p4d.24xlarge has A100"));
   CHECK(contains(ran.out, "is this the cluster?"));
   CHECK_FALSE(contains(ran.out, "nothing falls short"));
+  // A gate that cannot tell must not open.
+  const Ran gate = flowplan_run(
+      {"collective", "--compare", log_file, "--instance", "p4d.24xlarge", "--min-ratio", "0.1"});
+  CHECK(gate.code == 3);
+  CHECK(contains(gate.err, "another GPU"));
 }
 
 TEST_CASE("validate says once that a file is no table of measurements") {

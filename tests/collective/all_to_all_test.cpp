@@ -176,7 +176,7 @@ TEST_CASE("PXN is taken between nodes of several ranks, and can be forced off") 
   CHECK(outcome_of(two, forced).algorithm == Algorithm::pairwise);
   forced.algorithm = Algorithm::ring;
   CHECK_FALSE(predict(shipped(), two, forced));
-  forced.algorithm = std::nullopt;
+  forced.algorithm = {};
   forced.protocol = Protocol::ll;
   CHECK_FALSE(predict(shipped(), two, forced));
 }
@@ -205,6 +205,40 @@ TEST_CASE("the law of all-to-all, by hand") {
       outcome_of(cluster_of("p5", 8), Operation::all_to_all, mib(64)).time.value();
   const double transfer = 56.0 / 64.0 * 67108864.0 / 42.75e3;
   CHECK(across * 1e6 == Approx(165.0 + transfer * (1.0 + 1.03 * std::sqrt(0.125))).epsilon(1e-9));
+}
+
+TEST_CASE("a hierarchical all-to-all is two, one after the other, by hand") {
+  // 8 nodes of 8, 64 MiB: messages of 1 MiB. First in the node, 7 messages of 8 MiB to each rail:
+  // T0 = 4.7 + 1.43 us, A = 3 * 0.502 + 5.46 us, D = 56 MiB at 313.8 GB/s, p = 0.83. Then on the
+  // rail 7 messages of 8 MiB at 42.75 GB/s: past 1.916 MB a message costs no more, so that of its
+  // transfer 1.03 * sqrt(131072 / 1.916e6) * 1.916e6 / 8 MiB comes on top; 150 + 3 * 5 us.
+  const topology::Cluster cluster = cluster_of("p5", 8);
+  Request request = request_of(Operation::all_to_all, mib(64), {contiguous_group(64)});
+  request.algorithm = Algorithm::hierarchical;
+  const Outcome outcome = outcome_of(cluster, request);
+  const double volume = 56.0 * 1048576.0;
+  const double a = 3 * 0.502 + 5.46, d = volume / 313.8e3;
+  const double first = 6.13 + std::pow(std::pow(a, 0.83) + std::pow(d, 0.83), 1 / 0.83);
+  const double lost = 1.03 * std::sqrt(131072.0 / 1.916e6) * 1.916e6 / 8388608.0;
+  const double second = 165.0 + volume / 42.75e3 * (1.0 + lost);
+  CHECK(outcome.algorithm == Algorithm::hierarchical);
+  CHECK(us(outcome.time) == Approx(first + second).epsilon(1e-9));
+  CHECK(us(outcome.transfer) == Approx(d + volume / 42.75e3).epsilon(1e-9));
+  CHECK_FALSE(outcome.calibrated);  // no row, and NCCL would not run it
+  // The same bytes as by rails at once.
+  request.algorithm = Algorithm::pxn;
+  CHECK(outcome_of(cluster, request).carried == outcome.carried);
+}
+
+TEST_CASE("between nodes pairs on different rails are slower by what raw writes lose") {
+  // 8 MiB messages and more: the transfer decides, 1.58 times as long as on rails.
+  const topology::Cluster cluster = cluster_of("p5", 2);
+  Request request = request_of(Operation::all_to_all, gib(4), {contiguous_group(16)});
+  const double rails = outcome_of(cluster, request).transfer.value();
+  request.algorithm = Algorithm::pairwise;
+  const Outcome across = outcome_of(cluster, request);
+  CHECK(across.transfer.value() == Approx(1.58 * rails));
+  CHECK_THAT(across.note, Catch::Contains("slowed 1.58 times"));
 }
 
 }  // namespace

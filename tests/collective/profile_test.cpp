@@ -35,6 +35,16 @@ TEST_CASE("the plugin's version counts where NCCL's decides nothing") {
   CHECK(profile("collectives-p5", {"2.18.5", "1.7.3"}) == "collectives-p5-nccl2.18");
 }
 
+TEST_CASE("a version newer than the set knows is said to be taken as the newest") {
+  const auto of = [](std::string_view version) {
+    return newer_than_known(**shipped().constants("collectives-p5"), {version, ""});
+  };
+  CHECK(of("99.1") == "NCCL 99.1 by the tables of 2.30, the newest known");
+  CHECK(of("2.30.7").empty());
+  CHECK(of("2.28").empty());
+  CHECK(of("").empty());
+}
+
 TEST_CASE("two numbers with a dot are a version") {
   CHECK(holds_version("2.27"));
   CHECK(holds_version("v1.16.3-aws"));

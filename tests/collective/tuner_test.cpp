@@ -164,8 +164,7 @@ TEST_CASE("what is forced is taken, and what nothing has is refused with the cho
   const Stack stack = stack_of("collectives-p5");
   const auto force = [&](const Shape& shape, std::optional<Algorithm> algorithm,
                          std::optional<Protocol> protocol, bool nvls = with_nvls) {
-    return choose(stack, Operation::all_reduce, shape, mib(64), nvls,
-                  {algorithm, protocol, std::nullopt});
+    return choose(stack, Operation::all_reduce, shape, mib(64), nvls, {algorithm, protocol, {}});
   };
   const auto ring = force(full_nodes(4), Algorithm::ring, Protocol::simple);
   REQUIRE(ring);
@@ -186,9 +185,9 @@ TEST_CASE("what is forced is taken, and what nothing has is refused with the cho
     CHECK_THAT(refused.error().front().hint, Catch::Contains("RING/LL128"));
   }
   CHECK_FALSE(choose(stack, Operation::all_gather, full_nodes(2), mib(1), with_nvls,
-                     {Algorithm::tree, std::nullopt, std::nullopt}));
+                     {Algorithm::tree, {}, {}}));
   CHECK_FALSE(choose(stack, Operation::send_recv, full_nodes(2), mib(1), with_nvls,
-                     {std::nullopt, Protocol::ll, std::nullopt}));
+                     {{}, Protocol::ll, {}}));
 }
 
 TEST_CASE("the old stack has no LL128 between nodes and its own switches") {
@@ -228,7 +227,7 @@ TEST_CASE("the network's switches reduce only when told to") {
   CHECK(choose(stack, Operation::all_reduce, full_nodes(4), gib(1), with_nvls)->algorithm !=
         Algorithm::collnet);
   CHECK(choose(stack, Operation::all_reduce, full_nodes(4), gib(1), with_nvls,
-               {Algorithm::collnet, std::nullopt, std::nullopt})
+               {Algorithm::collnet, {}, {}})
             ->algorithm == Algorithm::collnet);
 }
 
@@ -251,25 +250,24 @@ TEST_CASE("forced channels carry their share, more than NCCL's do no more") {
   const Stack stack = stack_of("collectives-p5");
   const auto share = [&](int channels) {
     return choose(stack, Operation::all_reduce, full_nodes(4), gib(4), with_nvls,
-                  {Algorithm::ring, std::nullopt, channels})
+                  {Algorithm::ring, {}, channels})
         ->channel_share;
   };
   CHECK(share(4) == 0.25);  // of 16
   CHECK(share(16) == 1.0);
   CHECK(share(32) == 1.0);
   for (const int channels : {0, 65}) {
-    CHECK_FALSE(choose(stack, Operation::all_reduce, full_nodes(4), gib(4), with_nvls,
-                       {std::nullopt, std::nullopt, channels}));
+    CHECK_FALSE(
+        choose(stack, Operation::all_reduce, full_nodes(4), gib(4), with_nvls, {{}, {}, channels}));
   }
-  CHECK_FALSE(choose(stack, Operation::all_to_all, full_nodes(4), gib(4), with_nvls,
-                     {std::nullopt, std::nullopt, 8}));
+  CHECK_FALSE(choose(stack, Operation::all_to_all, full_nodes(4), gib(4), with_nvls, {{}, {}, 8}));
 }
 
 TEST_CASE("small sizes use fewer channels") {
   const Stack stack = stack_of("collectives-p5");
   const auto channels = [&](double bytes) {
     return choose(stack, Operation::all_gather, {8, 1, 8}, Bytes(bytes), with_nvls,
-                  {Algorithm::ring, Protocol::simple, std::nullopt})
+                  {Algorithm::ring, Protocol::simple, {}})
         ->channels;
   };
   // A channel of 512 threads wants 64 bytes for each: 32 KiB.

@@ -241,6 +241,21 @@ TEST_CASE("the type is the file's only one, or the one asked for") {
   CHECK_FALSE(type(two, "p5.49xlarge"));
 }
 
+TEST_CASE("a type that the catalog does not have is told where the file names it") {
+  const std::string text = R"({"Instances": [
+    {"InstanceId": "i-1", "InstanceType": "p5.48xlarge", "NetworkNodes": ["a", "b", "c"]},
+    {"InstanceId": "i-2", "InstanceType": "p9.48xlarge", "NetworkNodes": ["a", "b", "c"]}]})";
+  CHECK(wired(text).instance->id == "p5.48xlarge");  // the only one that is known
+  std::string unknown = text;
+  unknown.replace(unknown.find("p5.48"), 5, "p8.48");
+  const auto refused = wire(shipped(), read(unknown), "");
+  REQUIRE_FALSE(refused);
+  const Diagnostic& first = refused.error().front();
+  CHECK(first.place.line == 2);
+  CHECK(says(first, "p8.48xlarge"));
+  CHECK(exit_code(refused.error()) == 3);
+}
+
 TEST_CASE("an UltraServer larger than its type and leaves below two pods are refused") {
   CHECK_FALSE(wire(shipped(), read("BlockName=a Nodes=n[1-19]\n"), "u-p6e-gb200x72"));
   const std::string crossed =

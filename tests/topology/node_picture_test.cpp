@@ -205,6 +205,7 @@ TEST_CASE("bad matrices: the line and what is wrong") {
   for (const Bad& bad :
        std::initializer_list<Bad>{{"", 1, "no header"},
                                   {"GPU0 GPU0 CPU\n", 1, "stands twice"},
+                                  {"GPU0 GPUx CPU\n", 1, "`GPUx` is no GPU"},
                                   {"GPU0 GPU1 CPU\nGPU0 X\n", 2, "has 1 cells, not 2"},
                                   {"GPU0 GPU1 CPU\nGPU0 X NV\n", 2, "is no path"},
                                   {"GPU0 GPU1 CPU\nGPU0 X NV18\nGPU1 NV12 X\n", 3, "differs"},

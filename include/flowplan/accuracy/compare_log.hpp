@@ -34,12 +34,13 @@ struct LogComparison {
   /// About the log: another GPU or count of hosts than the cluster's, cut off, wrong values, rows
   /// passed over, forced choices.
   std::vector<std::string> remarks;
+  bool of_other_cluster = false;  ///< another GPU or count of hosts: no gate should pass on it
 };
 
 struct CompareOptions {
   /// Of the request; those that the log names as forced otherwise.
-  std::optional<collective::Algorithm> algorithm;
-  std::optional<collective::Protocol> protocol;
+  collective::Allowed<collective::Algorithm> algorithm;
+  collective::Allowed<collective::Protocol> protocol;
   /// A shortfall below this ratio looks for causes, and so does 1 over it; in (0, 1].
   double tell_below = 0.9;
 };

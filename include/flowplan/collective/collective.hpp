@@ -8,6 +8,7 @@
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/collective/allowed.hpp"
 #include "flowplan/collective/operation.hpp"
 #include "flowplan/collective/shape.hpp"
 #include "flowplan/estimate/estimate.hpp"
@@ -19,11 +20,11 @@ struct Stack;
 
 struct Request {
   Operation operation{};
-  Bytes size{};               ///< as nccl-tests prints it: the full vector; > 0
-  std::vector<Group> groups;  ///< run at the same time on disjoint GPUs, all of the same size
-  std::optional<Algorithm> algorithm;  ///< forced, as NCCL_ALGO does
-  std::optional<Protocol> protocol;    ///< forced, as NCCL_PROTO does
-  std::optional<int> channels;         ///< forced, as NCCL_MIN_ and NCCL_MAX_NCHANNELS do
+  Bytes size{};                  ///< as nccl-tests prints it: the full vector; > 0
+  std::vector<Group> groups;     ///< run at the same time on disjoint GPUs, all of the same size
+  Allowed<Algorithm> algorithm;  ///< forced, as NCCL_ALGO does
+  Allowed<Protocol> protocol;    ///< forced, as NCCL_PROTO does
+  std::optional<int> channels;   ///< forced, as NCCL_MIN_ and NCCL_MAX_NCHANNELS do
   /// List every flow instead of counting what links carry; the same answer, for checking.
   bool list_flows = false;
 };

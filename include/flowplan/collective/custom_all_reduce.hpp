@@ -36,6 +36,7 @@ struct CustomAllReduce {
   Seconds time{};
   AllReduceStage stage{};
   double band = 0.0;
+  Seconds nccl{};  ///< what NCCL takes when it is launched by itself
 };
 
 /// The fastest of the kernels and of NCCL, whose own time is given. `ranks` >= 2, `size` > 0: the

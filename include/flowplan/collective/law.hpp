@@ -15,8 +15,10 @@ struct Timing {
 
 /// Time of a schedule whose flows need `transfer` on their tightest link. How much of latency and
 /// transfer overlap, and what a step costs, depend on the schedule and the stack:
-/// docs/models/collectives.md. NVLS and NVLS tree follow the law loop by loop.
-[[nodiscard]] Timing apply_law(const Stack& stack, const Schedule& schedule, Seconds transfer);
+/// docs/models/collectives.md. NVLS and NVLS tree follow the law loop by loop. `inside`: what the
+/// first phase of a hierarchical all-to-all needs inside its nodes, before `transfer` between them.
+[[nodiscard]] Timing apply_law(const Stack& stack, const Schedule& schedule, Seconds transfer,
+                               Seconds inside = {});
 
 /// Chunk that each channel of each rank moves in one loop, by NCCL's rule (src/enqueue.cc).
 /// `operations`: channels times ranks of the switch.

@@ -17,17 +17,19 @@ enum class Operation {
 };
 /// `pairwise`: every pair of ranks by itself. `pxn`: the same, but what goes to another node first
 /// crosses NVLink to the GPU at the receiver's place, so that the network carries rails only.
-/// `pat`: parallel aggregated trees, for one rank a node. `collnet`: the network's switches reduce
-/// (SHARP).
-enum class Algorithm { ring, tree, nvls, nvls_tree, pairwise, pxn, pat, collnet };
+/// `hierarchical`: first an exchange inside each node that gathers by rail, then one between the
+/// ranks of each rail, in messages for a whole node. `pat`: parallel aggregated trees, for one rank
+/// a node. `collnet`: the network's switches reduce (SHARP).
+enum class Algorithm { ring, tree, nvls, nvls_tree, pairwise, pxn, hierarchical, pat, collnet };
 enum class Protocol { ll, ll128, simple };
 
 inline constexpr std::array all_operations{
     Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter, Operation::all_to_all,
     Operation::send_recv,  Operation::broadcast,  Operation::reduce};
 inline constexpr std::array all_algorithms{
-    Algorithm::ring,     Algorithm::tree, Algorithm::nvls, Algorithm::nvls_tree,
-    Algorithm::pairwise, Algorithm::pxn,  Algorithm::pat,  Algorithm::collnet};
+    Algorithm::ring,         Algorithm::tree,     Algorithm::nvls,
+    Algorithm::nvls_tree,    Algorithm::pairwise, Algorithm::pxn,
+    Algorithm::hierarchical, Algorithm::pat,      Algorithm::collnet};
 inline constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
 [[nodiscard]] std::string_view name(Operation operation);  ///< "all_reduce", "alltoall"

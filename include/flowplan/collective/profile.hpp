@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "flowplan/base/result.hpp"
@@ -23,5 +24,8 @@ struct Versions {
 [[nodiscard]] Result<const catalog::Constants*> find_profile(const catalog::Catalog& catalog,
                                                              std::string_view id,
                                                              const Versions& versions);
+/// "NCCL 2.99 by the tables of 2.30, the newest known", when the version is newer than the set
+/// knows; else nothing. Plugins have no such limit: their tables are read at a commit.
+[[nodiscard]] std::string newer_than_known(const catalog::Constants& set, const Versions& versions);
 
 }  // namespace flowplan::collective

@@ -95,6 +95,7 @@ struct NetworkLaw {
   double nvls_tree_step_us, nvls_tree_loop_us, nvls_tree_rate, nvls_tree_overlap;
   ChunkRule nvls_tree_chunk;
   double all_to_all_us, all_to_all_doubling_us;  ///< launch included; per doubling of the nodes
+  double cross_rail_slowdown;                    ///< of pairs on different rails; 1: not known
   double p2p_us, p2p_rate, p2p_message_factor, p2p_message_full_bytes, p2p_message_reference_bytes;
   double collnet_us, collnet_rate;  ///< rate: of a GPU's port; 0: no reduction in the switches
 };

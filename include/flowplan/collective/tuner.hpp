@@ -6,6 +6,7 @@
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
+#include "flowplan/collective/allowed.hpp"
 #include "flowplan/collective/shape.hpp"
 #include "flowplan/collective/stack.hpp"
 
@@ -22,11 +23,11 @@ struct Choice {
 
 /// What a request forces, as NCCL_ALGO, NCCL_PROTO and NCCL_MIN_NCHANNELS = NCCL_MAX_NCHANNELS do.
 struct Forced {
-  std::optional<Algorithm> algorithm;
-  std::optional<Protocol> protocol;
+  Allowed<Algorithm> algorithm;
+  Allowed<Protocol> protocol;
   std::optional<int> channels;  ///< 1 to `most_channels`
 
-  [[nodiscard]] bool any() const { return algorithm || protocol || channels; }
+  [[nodiscard]] bool any() const { return algorithm.stated() || protocol.stated() || channels; }
 };
 inline constexpr int most_channels = 64;  ///< that NCCL has
 

@@ -23,6 +23,7 @@ struct CollectiveLine {
   Bytes size{};
   collective::Outcome outcome;
   std::vector<CollectiveCandidate> candidates;  ///< when they were asked for
+  std::optional<Seconds> other_time;            ///< at the sweep's other ratio
 };
 
 /// A size sweep of one collective.
@@ -33,6 +34,9 @@ struct CollectiveSweep {
   int ranks = 0;
   std::string profile;                  ///< the software stack
   std::vector<std::string> conditions;  ///< what differs from the cluster as built
+  /// Leaf oversubscription of `CollectiveLine::other_time`: 2 for a cluster at 1:1, else 1. AWS
+  /// publishes none, so both answers stand beside each other.
+  double other_ratio = 0.0;
   std::vector<CollectiveLine> lines;
 };
 
