@@ -99,4 +99,12 @@ std::string plugin_version(const MeasuredCollective& row) {
   return rest.substr(0, rest.find_first_not_of("0123456789."));
 }
 
+std::string harness_figure(const MeasuredCollective& row, const catalog::Constants& stack) {
+  if (!row.notes_say("torch all_reduce_bench.py")) return {};
+  constexpr std::string_view between_nodes = "harness.torch_net_offset_us";
+  return std::string(row.nodes > 1 && stack.find(between_nodes) != nullptr
+                         ? between_nodes
+                         : "harness.torch_offset_us");
+}
+
 }  // namespace flowplan::accuracy

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "flowplan/base/csv_table.hpp"
+#include "flowplan/catalog/constants.hpp"
 #include "flowplan/collective/operation.hpp"
 #include "flowplan/collective/transfer.hpp"
 
@@ -28,6 +29,10 @@ struct MeasuredCollective {
 [[nodiscard]] std::optional<int> forced_channels(const MeasuredCollective& row);
 /// What a row measures when it is no collective of NCCL's.
 [[nodiscard]] std::optional<collective::Transfer> measured_transfer(const MeasuredCollective& row);
+/// Figure of the stack that is what the script behind the row adds to every time, in us; empty: it
+/// is nccl-tests' own. Never part of a prediction.
+[[nodiscard]] std::string harness_figure(const MeasuredCollective& row,
+                                         const catalog::Constants& stack);
 /// "aws-ofi-nccl 1.7.3" in the notes: "1.7.3"; empty when it is not stated.
 [[nodiscard]] std::string plugin_version(const MeasuredCollective& row);
 

@@ -130,13 +130,6 @@ collective::Group group_of_ranks(const CollectiveSystem& system, const topology:
   return group;
 }
 
-/// What the benchmark script itself adds to a time; a named figure, never part of a prediction.
-double harness_offset_us(const MeasuredCollective& row, const catalog::Constants& profile) {
-  if (!row.notes_say("torch all_reduce_bench.py")) return 0.0;
-  const double one_node = profile.get("harness.torch_offset_us", 0.0);
-  return row.nodes > 1 ? profile.get("harness.torch_net_offset_us", one_node) : one_node;
-}
-
 /// "4x100Gbps (one GPU)": the NICs that take part, one direction.
 std::optional<double> stated_gbps(std::string_view fabric) {
   const std::size_t unit = fabric.find("Gbps");
@@ -211,7 +204,9 @@ Result<Prediction> predict_row(const MeasuredCollective& row, Operation operatio
   request.channels = forced_channels(row);
   const auto outcome = collective::predict(**stack, **cluster, request);
   if (!outcome) return fail(outcome.error());
-  const double time_us = outcome->time.value() * per_us + harness_offset_us(row, **profile);
+  const std::string script = harness_figure(row, **profile);
+  const double time_us =
+      outcome->time.value() * per_us + (script.empty() ? 0.0 : (*profile)->get(script, 0.0));
   return Prediction{time_us,
                     request.size.value() / (time_us / per_us) / giga *
                         collective::bus_factor(operation, outcome->shape.ranks),

@@ -48,6 +48,7 @@ constexpr std::array fittable{
     Fittable{"alltoall.launch_extra_us", ""},
     Fittable{"alltoall.peer_us", ""},
     Fittable{"alltoall.growth_us", ""},
+    Fittable{"harness.torch_net_offset_us", ""},
 };
 
 /// A stack with the changed figures of a set where it has those of the set.
@@ -87,19 +88,27 @@ std::vector<FitParameter> fit_parameters(const catalog::Constants& set,
 
 Result<std::vector<double>> log_errors(const catalog::Constants& set, const FitChange& change,
                                        const std::vector<const FitPoint*>& points) {
-  std::map<const catalog::Constants*, collective::Stack> stacks;
+  struct Changed {
+    catalog::Constants constants;
+    collective::Stack stack;
+  };
+  std::map<const catalog::Constants*, Changed> stacks;
   std::vector<double> errors;
   errors.reserve(points.size());
   for (const FitPoint* point : points) {
     auto stack = stacks.find(point->profile);
     if (stack == stacks.end()) {
-      auto read = collective::read_stack(changed(*point->profile, set, change));
+      catalog::Constants constants = changed(*point->profile, set, change);
+      auto read = collective::read_stack(constants);
       if (!read) return fail(std::move(read.error()));
-      stack = stacks.emplace(point->profile, std::move(*read)).first;
+      stack = stacks.emplace(point->profile, Changed{std::move(constants), std::move(*read)}).first;
     }
-    const auto outcome = collective::predict(stack->second, *point->cluster, point->request);
+    const auto& [constants, with] = stack->second;
+    const auto outcome = collective::predict(with, *point->cluster, point->request);
     if (!outcome) return fail(outcome.error());
-    errors.push_back(std::log(outcome->time / microseconds(point->measured_us)));
+    const Seconds harness =
+        microseconds(point->harness.empty() ? 0.0 : constants.get(point->harness, 0.0));
+    errors.push_back(std::log((outcome->time + harness) / microseconds(point->measured_us)));
   }
   return errors;
 }

@@ -47,8 +47,6 @@ std::string reason_not_to_fit(const MeasuredCollective& row, const catalog::Inst
       !collective::holds_version(row.nccl_version)) {
     return "somebody's own system, NCCL's version not stated";
   }
-  // Such scripts add a time of their own to every collective.
-  if (row.notes_say("torch all_reduce_bench.py")) return "timed by a script, not by nccl-tests";
   constexpr double least_printed_algbw = 0.1;
   if (row.notes_say("time derived") && row.algbw && *row.algbw < least_printed_algbw) {
     return "time derived from a bandwidth of one digit";
@@ -77,10 +75,21 @@ class RowChooser {
       return nullptr;
     }
     passed_over = reason_not_to_fit(row, instance);
+    // Scripts add a time of their own to every collective: a fit has to hold that too.
+    const std::string script = harness_figure(row, **stack);
+    if (passed_over.empty() && !script.empty() && !stated(script))
+      passed_over = "timed by a script, not by nccl-tests";
     return passed_over.empty() ? *stack : nullptr;
   }
 
  private:
+  /// Whether the set to fit states a figure itself.
+  bool stated(const std::string& figure) const {
+    const auto lineage = catalog_.lineage(choice_.set->id());
+    return lineage &&
+           std::find(lineage->own.begin(), lineage->own.end(), figure) != lineage->own.end();
+  }
+
   bool chosen(const catalog::Constants& stack) {
     if (stack.id() == choice_.set->id()) return true;
     if (!choice_.heirs) return false;
@@ -179,6 +188,7 @@ Result<FitInput> fit_points_of_rows(const catalog::Catalog& catalog, const RowCh
     point.request.algorithm = forced_algorithm(row);
     point.request.channels = forced_channels(row);
     point.measured_us = *row.time_us;
+    point.harness = harness_figure(row, *stack);
     input.points.push_back(std::move(point));
   }
   return input;

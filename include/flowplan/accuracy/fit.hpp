@@ -24,6 +24,8 @@ struct FitPoint {
   collective::Request request;
   double measured_us = 0.0;                     ///< > 0
   const catalog::Constants* profile = nullptr;  ///< the stack that it ran on
+  /// Figure of the stack that the script which timed it adds to every time; empty: none.
+  std::string harness = {};
 };
 struct FitInput {
   std::vector<FitPoint> points;
