@@ -273,14 +273,12 @@ class Planner {
       if (!iteration) return std::move(iteration.error());
       Recheck one;
       one.iteration = std::move(*iteration);
-      if (row.job.schedule == training::Schedule::one_forward_one_backward) {
-        auto evaluator = training::Evaluator::on(catalog_, *cluster, row.job);
-        if (!evaluator) return std::move(evaluator.error());
-        const auto simulated = evaluator->simulate(row.job);
-        if (!simulated) return simulated.error();
-        one.simulated = *simulated;
-      }
-      one.difference = one.simulated.value_or(one.iteration.step) / row.step - 1.0;
+      auto evaluator = training::Evaluator::on(catalog_, *cluster, row.job);
+      if (!evaluator) return std::move(evaluator.error());
+      const auto simulated = evaluator->simulate(row.job);
+      if (!simulated) return simulated.error();
+      one.simulated = *simulated;
+      one.difference = one.simulated / row.step - 1.0;
       if (auto narrow = build({of.instance, of.count}, pessimistic_oversubscription)) {
         if (auto slower = training::estimate(catalog_, *narrow, row.job)) {
           one.step_at_two_to_one = slower->step;

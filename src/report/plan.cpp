@@ -212,8 +212,7 @@ Section again(const Plan& plan) {
     const auto shares = limits(one.iteration.time);
     table.rows.push_back(
         {fmt::format("{}", i + 1), significant(one.iteration.step.value()),
-         one.simulated ? significant(one.simulated->value()) : "-",
-         one.simulated ? fmt::format("{:+.2f} %", 100.0 * one.difference) : "-",
+         significant(one.simulated.value()), fmt::format("{:+.2f} %", 100.0 * one.difference),
          one.step_at_two_to_one ? significant(one.step_at_two_to_one->value()) : "-",
          shares.empty() ? std::string("-")
                         : fmt::format("{} ({})", shares[0].limit,
@@ -222,8 +221,7 @@ Section again(const Plan& plan) {
                      duration(one.iteration.step * one.iteration.band.high))});
   }
   section.table = std::move(table);
-  section.remarks.emplace_back(
-      "simulated: the pipeline played through as a task graph of passes (1f1b)");
+  section.remarks.emplace_back("simulated: the pipeline played through as a task graph of passes");
   section.remarks.emplace_back(
       "2:1: leaf switches with half the bandwidth upwards; AWS publishes no ratio");
   return section;

@@ -120,8 +120,9 @@ Json limits_json(const Plan& plan) {
 Json rechecked_json(const Plan& plan) {
   Json list = Json::array();
   for (const planner::Recheck& one : plan.rechecked) {
-    Json json{{"step_time_s", one.iteration.step.value()}, {"difference", one.difference}};
-    if (one.simulated) json["simulated_step_time_s"] = one.simulated->value();
+    Json json{{"step_time_s", one.iteration.step.value()},
+              {"difference", one.difference},
+              {"simulated_step_time_s", one.simulated.value()}};
     if (one.step_at_two_to_one) json["step_time_at_2_to_1_s"] = one.step_at_two_to_one->value();
     json["band"] = Json{{"low", one.iteration.band.low},
                         {"high", one.iteration.band.high},

@@ -25,6 +25,7 @@ struct Phase {
 };
 constexpr Phase phases[] = {{What::forward, "forward", "series-1"},
                             {What::backward, "backward", "series-3"},
+                            {What::weight, "weight gradients apart", "series-5"},
                             {What::gradients, "data parallel, exposed", "series-2"},
                             {What::optimizer, "optimizer", "series-4"},
                             {What::overhead, "step overhead", "series-7"}};
@@ -86,8 +87,8 @@ Table timeline_table(const training::StepTimeline& timeline) {
       begins = std::min(begins, span.from);
       const Seconds time = span.to - span.from;
       if (span.what == What::forward) forward += time;
-      if (span.what == What::backward) backward += time;
-      if (span.what == What::forward || span.what == What::backward)
+      if (span.what == What::backward || span.what == What::weight) backward += time;
+      if (span.what == What::forward || span.what == What::backward || span.what == What::weight)
         ++passes;
       else
         rest += time;

@@ -45,7 +45,7 @@ class LayerLeaves {
     Seconds all{};
     std::string text;
     for (std::size_t kind = 0; kind < times_.layer.size(); ++kind) {
-      const double layers = times_.slowest().layers[kind];
+      const double layers = times_.busiest.layers[kind];
       if (layers == 0.0) continue;
       const Seconds once = part(times_.layer[kind]);
       all += once * layers;
@@ -65,7 +65,7 @@ class LayerLeaves {
 
   /// The kind of layer that the slowest stage has more of.
   [[nodiscard]] const LayerTimes& main() const {
-    const StageTime& slowest = times_.slowest();
+    const StageTime& slowest = times_.busiest;
     return times_.layer[slowest.layers[1] > slowest.layers[0] ? 1 : 0];
   }
 
@@ -76,8 +76,7 @@ class LayerLeaves {
 
 Breakdown head(const StepTimes& times) {
   const double m = static_cast<double>(times.micro_batches);
-  const bool on_path = times.slowest().head.value() > 0.0;
-  const double repeats = on_path ? m : 0.0;
+  const double repeats = m * times.busiest.head_share;
   const Seconds gemm = times.head.gemm.forward + times.head.gemm.backward;
   const Seconds loss = times.head.loss_forward + times.head.loss_backward;
   const Seconds prediction = times.head.prediction.forward + times.head.prediction.backward;
@@ -135,7 +134,7 @@ Breakdown compute(const StepTimes& times, const Job& job) {
   add(
       "step.compute.recompute", "Recomputation",
       [](const LayerTimes& t) { return t.work.recomputed; }, redone);
-  const StageTime& slowest = times.slowest();
+  const StageTime& slowest = times.busiest;
   add_if(c,
          leaf("step.compute.host", "Host excess",
               slowest.host_excess * static_cast<double>(times.micro_batches), "host launch", "GPU",
@@ -167,13 +166,13 @@ Breakdown communication(const StepTimes& times, const Job& job) {
       [](const LayerTimes& t) -> const Exposed& { return t.ep; });
   add("step.communication.shard", "Sharded weights and gradients, exposed",
       [](const LayerTimes& t) -> const Exposed& { return t.shard; });
-  const StageTime& slowest = times.slowest();
+  const StageTime& slowest = times.busiest;
   add_if(c, leaf("step.communication.offload", "Activations to the host and back, exposed",
                  slowest.offload * static_cast<double>(times.micro_batches), "host link", "GPU",
                  fmt::format("{} micro-batches x {:.4g} ms of the stage", times.micro_batches,
                              ms(slowest.offload))));
-  if (times.slowest().head.value() > 0.0) {
-    const double m = static_cast<double>(times.micro_batches);
+  if (times.busiest.head_share > 0.0) {
+    const double m = static_cast<double>(times.micro_batches) * times.busiest.head_share;
     add_if(c, leaf("step.communication.head_shard", "Sharded embedding and head, exposed",
                    times.head_shard.time * m, times.head_shard.limit, times.head_shard.next,
                    fmt::format("{} micro-batches x {:.4g} ms of {:.4g} ms", times.micro_batches,

@@ -244,12 +244,14 @@ void check_batch(const Job& job, Faults& faults) {
     return;
   }
   const std::int64_t micro_batches = job.global_batch / at_once;
-  if (job.schedule == Schedule::dual_pipe && (l.pp % 2 != 0 || micro_batches < 2 * l.pp)) {
-    faults.add(Code::not_divisible, "/global_batch",
-               fmt::format("DualPipe needs an even pp and at least 2 pp micro-batches; pp is {}, "
-                           "there are {}",
-                           l.pp, micro_batches),
-               fmt::format("at least {}", at_once * 2 * l.pp));
+  if (job.schedule == Schedule::dual_pipe &&
+      (l.pp % 2 != 0 || micro_batches % 2 != 0 || micro_batches < 2 * l.pp)) {
+    faults.add(
+        Code::not_divisible, "/global_batch",
+        fmt::format("DualPipe needs an even pp and an even number of micro-batches, at least 2 "
+                    "pp; pp is {}, there are {}",
+                    l.pp, micro_batches),
+        fmt::format("at least {}", at_once * 2 * l.pp));
     return;
   }
   if (l.vp > 1 && micro_batches % l.pp != 0) {

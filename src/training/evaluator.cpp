@@ -137,7 +137,6 @@ Result<ForwardPass> Evaluator::forward(const Job& job) {
 }
 
 Result<StepTimeline> Evaluator::timeline(const Job& job) {
-  if (job.schedule != Schedule::one_forward_one_backward) return StepTimeline{};
   const StepTimes times =
       step_times(state_->kernels, state_->framework, job, state_->communication, &state_->cache);
   if (!state_->communication.errors().empty()) return fail(state_->communication.errors());

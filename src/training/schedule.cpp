@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flowplan/base/assert.hpp"
+#include "recurrence.hpp"
 
 namespace flowplan::training {
 
@@ -55,37 +56,55 @@ std::optional<std::vector<std::int64_t>> uneven_stage_layers(std::int64_t layers
   return result;
 }
 
+namespace {
+
+/// `<=`: of equal ones the last is named, as the one that ends the flush.
+std::size_t slowest_of(std::span<const StagePass> passes) {
+  std::size_t slowest = 0;
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    if (passes[slowest].total() <= passes[i].total()) slowest = i;
+  }
+  return slowest;
+}
+
+/// Longer than two micro-batches a stage DualPipe takes what its slowest rank does for the rest.
+PipelineTime dual_pipe_time(std::span<const StagePass> stage, std::int64_t micro_batches) {
+  std::vector<StagePass> ranks;  // the mean of both of its stages, each with half of the work
+  for (std::size_t i = 0; i < stage.size(); ++i) {
+    const StagePass &own = stage[i], &other = stage[stage.size() - 1 - i];
+    ranks.push_back({(own.forward + other.forward) / 2.0, (own.backward + other.backward) / 2.0,
+                     (own.weight + other.weight) / 2.0});
+  }
+  PipelineTime result;
+  result.slowest = slowest_of(ranks);
+  const Seconds each = ranks[result.slowest].total();
+  result.steady = each * static_cast<double>(micro_batches);
+  const auto fewest = static_cast<std::int64_t>(2 * stage.size());
+  if (stage.size() > 1)
+    result.bubble =
+        std::max(Seconds(0), dual_pipe_flush(stage, fewest) - each * static_cast<double>(fewest));
+  return result;
+}
+
+}  // namespace
+
 PipelineTime pipeline_time(std::span<const StagePass> stage, std::int64_t micro_batches, int vp,
                            Schedule schedule) {
   FLOWPLAN_ASSERT(!stage.empty() && micro_batches >= 1 && vp >= 1);
-  // `<=`: of equal stages the last one is named, as the one that ends the flush.
-  std::size_t slowest = 0;
+  if (schedule == Schedule::dual_pipe) return dual_pipe_time(stage, micro_batches);
   StagePass sum;
-  for (std::size_t i = 0; i < stage.size(); ++i) {
-    if (stage[slowest].total() <= stage[i].total()) slowest = i;
-    sum.forward += stage[i].forward;
-    sum.backward += stage[i].backward;
-    sum.weight += stage[i].weight;
+  for (const StagePass& one : stage) {
+    sum.forward += one.forward;
+    sum.backward += one.backward;
+    sum.weight += one.weight;
   }
-  const StagePass& most = stage[slowest];
   PipelineTime result;
-  result.slowest = slowest;
+  result.slowest = slowest_of(stage);
+  const StagePass& most = stage[result.slowest];
   result.steady = most.total() * static_cast<double>(micro_batches);
   const Seconds others = sum.total() - most.total();
-  const auto stages = static_cast<double>(stage.size());
-  switch (schedule) {
-    case Schedule::one_forward_one_backward:
-      result.bubble = others / static_cast<double>(vp);
-      break;
-    case Schedule::zero_bubble_1:
-      result.bubble = others - (sum.weight - most.weight) * 2.0;
-      break;
-    case Schedule::dual_pipe:
-      // Each rank works on the two stages that it holds: together two of the mean.
-      result.bubble = (sum.forward + sum.backward * 2.0 - sum.weight * 3.0) *
-                      (std::max(0.0, stages / 2.0 - 1.0) / stages);
-      break;
-  }
+  result.bubble = schedule == Schedule::zero_bubble_1 ? others - (sum.weight - most.weight) * 2.0
+                                                      : others / static_cast<double>(vp);
   result.bubble = std::max(result.bubble, Seconds(0));
   return result;
 }

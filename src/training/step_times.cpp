@@ -128,10 +128,40 @@ std::vector<StageTime> stage_times(const Framework& framework, const Job& job,
   }
   StageTime& last = stages.back();
   last.head = times.head.total() + times.head_shard.time;
+  last.head_share = 1.0;
   last.pass.forward += times.head.forward() + times.head_shard.time / 2.0;
   last.pass.backward += times.head.backward() + times.head_shard.time / 2.0;
   last.pass.weight += times.head.gemm.weight + times.head.prediction.weight;
   return stages;
+}
+
+/// The mean of two stages that share a rank, each with half of the micro-batches.
+StageTime mean_of(const StageTime& a, const StageTime& b) {
+  StageTime mean;
+  for (std::size_t kind = 0; kind < mean.layers.size(); ++kind)
+    mean.layers[kind] = (a.layers[kind] + b.layers[kind]) / 2.0;
+  mean.layer_work = (a.layer_work + b.layer_work) / 2.0;
+  mean.offload = (a.offload + b.offload) / 2.0;
+  mean.host_excess = (a.host_excess + b.host_excess) / 2.0;
+  mean.head = (a.head + b.head) / 2.0;
+  mean.head_share = (a.head_share + b.head_share) / 2.0;
+  mean.pass = {(a.pass.forward + b.pass.forward) / 2.0, (a.pass.backward + b.pass.backward) / 2.0,
+               (a.pass.weight + b.pass.weight) / 2.0};
+  return mean;
+}
+
+/// Sets `pipeline` and `busiest` from the stages.
+void play_schedule(const Job& job, StepTimes& times) {
+  std::vector<StagePass> passes;
+  passes.reserve(times.stages.size());
+  for (const StageTime& stage : times.stages)
+    passes.push_back(stage.pass);
+  times.pipeline = pipeline_time(passes, times.micro_batches, job.layout.vp, job.schedule);
+  const StageTime& slowest = times.stages[times.pipeline.slowest];
+  times.busiest =
+      job.schedule == Schedule::dual_pipe
+          ? mean_of(slowest, times.stages[times.stages.size() - 1 - times.pipeline.slowest])
+          : slowest;
 }
 
 /// Parameters of the rank that holds most of them.
@@ -241,11 +271,7 @@ StepTimes step_times(const compute::Kernels& kernels, const Framework& framework
   times.head_shard = head_shard(once, times.head);
   times.stages = stage_times(framework, job, times);
 
-  std::vector<StagePass> passes;
-  passes.reserve(times.stages.size());
-  for (const StageTime& stage : times.stages)
-    passes.push_back(stage.pass);
-  times.pipeline = pipeline_time(passes, times.micro_batches, layout.vp, job.schedule);
+  play_schedule(job, times);
 
   // Forward and backward, each chunk; the fill and drain ones are not hidden.
   const double steady_transfers = layout.pp > 1 ? 2.0 * layout.vp * micro_batches : 0.0;
@@ -275,13 +301,8 @@ Seconds least_step(const compute::Kernels& kernels, const Framework& framework, 
   const LayerKind last = moe > 0 ? LayerKind::experts : LayerKind::dense;
   times.head = cache.head(kernels, framework, job, times.layer[at(last)].work, last);
   times.stages = stage_times(framework, job, times);
-  std::vector<StagePass> passes;
-  passes.reserve(times.stages.size());
-  for (const StageTime& stage : times.stages)
-    passes.push_back(stage.pass);
-  const PipelineTime pipeline =
-      pipeline_time(passes, times.micro_batches, job.layout.vp, job.schedule);
-  return pipeline.steady + pipeline.bubble + framework.step_overhead;
+  play_schedule(job, times);
+  return times.pipeline.steady + times.pipeline.bubble + framework.step_overhead;
 }
 
 }  // namespace flowplan::training

@@ -32,6 +32,7 @@ struct StageTime {
   Seconds offload{};               ///< part of it: activations moved to the host and back
   Seconds host_excess{};           ///< what the host side adds to it
   Seconds head{};                  ///< of the last stage
+  double head_share = 0.0;         ///< 1: it has the output head
   StagePass pass;                  ///< all of it
   [[nodiscard]] Seconds total() const { return layer_work + host_excess + head; }
 };
@@ -46,13 +47,13 @@ struct StepTimes {
   Exposed pp_transfer;  ///< one transfer; `time` is the exposed part of it in the steady state
   std::vector<StageTime> stages;
   PipelineTime pipeline;
-  Seconds pp{};                ///< a step
-  Exposed dp;                  ///< a step
+  StageTime busiest;  ///< what the slowest rank does for a micro-batch: of its two stages the mean
+  Seconds pp{};       ///< a step
+  Exposed dp;         ///< a step
   LayerParameters parameters;  ///< of the most loaded rank
   Seconds optimizer{};
   Seconds overhead{};
 
-  [[nodiscard]] const StageTime& slowest() const { return stages[pipeline.slowest]; }
   [[nodiscard]] Seconds step() const {
     return pipeline.steady + pipeline.bubble + pp + dp.time + optimizer + overhead;
   }

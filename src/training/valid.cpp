@@ -10,7 +10,8 @@ bool pipeline_divides(const Job& job, std::int64_t micro_batches) {
   const Layout& l = job.layout;
   if (l.vp > 1 && (l.pp == 1 || micro_batches % l.pp != 0)) return false;
   if (job.schedule != Schedule::one_forward_one_backward && l.vp > 1) return false;
-  if (job.schedule == Schedule::dual_pipe && (l.pp % 2 != 0 || micro_batches < 2 * l.pp)) {
+  if (job.schedule == Schedule::dual_pipe &&
+      (l.pp % 2 != 0 || micro_batches % 2 != 0 || micro_batches < 2 * l.pp)) {
     return false;
   }
   if (l.uneven_stages) {

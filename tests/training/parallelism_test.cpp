@@ -51,7 +51,15 @@ std::vector<Job> random_jobs(int count, int gpus) {
     job.layout.vp = job.layout.pp > 1 ? pick({1, 2, 4}) : 1;
     job.layout.cp = pick({1, 2});
     job.layout.dp = gpus / (job.layout.tp * job.layout.pp * job.layout.cp);
-    if (experts) job.layout.ep = pick({1, 2, 4, 8});
+    if (experts) {
+      job.layout.ep = pick({1, 2, 4, 8});
+      job.layout.etp = pick({1, 2});
+      const int ranks = job.layout.tp * job.layout.cp * job.layout.dp;
+      if (ranks % (job.layout.ep * job.layout.etp) != 0) job.layout.etp = 1;
+    }
+    if (job.layout.pp > 1 && job.layout.vp == 1)
+      job.schedule = static_cast<Schedule>(pick({0, 1, 2}));
+    job.offload_layers = pick({0, 0, 4});
     job.micro_batch = pick({1, 2});
     job.global_batch = static_cast<std::int64_t>(job.layout.dp) * job.micro_batch * pick({8, 32});
     job.sharding = static_cast<Sharding>(pick({0, 1, 2, 3, 4}));
@@ -122,7 +130,8 @@ TEST_CASE("recurrence and simulation agree within 1 % on 200 random layouts") {
     const auto closed = evaluator->evaluate(job);
     const auto played = evaluator->simulate(job);
     REQUIRE((closed && played));
-    INFO("pp " << job.layout.pp << " vp " << job.layout.vp << " batch " << job.global_batch);
+    INFO("pp " << job.layout.pp << " vp " << job.layout.vp << " dp " << job.layout.dp << " "
+               << name(job.schedule) << " batch " << job.global_batch);
     CHECK(played->value() == Approx(closed->step.value()).epsilon(0.01));
   }
 }

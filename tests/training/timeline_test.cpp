@@ -51,12 +51,29 @@ TEST_CASE("the timeline is as long as the step that is estimated") {
   CHECK(timeline.end.value() == Approx(estimated(cluster, job).step.value()).epsilon(0.01));
 }
 
-TEST_CASE("schedules that are not played have no spans; jobs that are wrong have faults") {
+TEST_CASE("schedules with weight gradients apart are played too; jobs that are wrong have faults") {
   const topology::Cluster cluster = cluster_of("p5.48xlarge", 4);
-  Job job = llama_70b(32);
+  Job job = llama_70b(32);  // PP 4, 16 micro-batches
   job.layout.vp = 1;
-  job.schedule = Schedule::zero_bubble_1;
-  CHECK(played(cluster, job).spans.empty());
+  for (const Schedule schedule : {Schedule::zero_bubble_1, Schedule::dual_pipe}) {
+    job.schedule = schedule;
+    CAPTURE(name(schedule));
+    const StepTimeline timeline = played(cluster, job);
+    CHECK(timeline.end.value() == Approx(estimated(cluster, job).step.value()).epsilon(0.01));
+    std::map<std::pair<int, What>, int> count;
+    for (const TimelineSpan& span : timeline.spans) {
+      CHECK(span.to >= span.from);
+      ++count[{span.rank, span.what}];
+    }
+    for (int rank = 0; rank < 4; ++rank) {
+      CHECK(count[{rank, What::forward}] == 16);
+      CHECK(count[{rank, What::backward}] == 16);
+      // DualPipe: apart while filling (one on each side of the middle) and draining.
+      CHECK(count[{rank, What::weight}] == (schedule == Schedule::zero_bubble_1 ? 16
+                                            : rank == 0 || rank == 3            ? 3
+                                                                                : 2));
+    }
+  }
   job.layout.tp = 3;
   CHECK_FALSE(step_timeline(the_catalog(), cluster, job));
 }

@@ -64,9 +64,8 @@ struct PlanCluster {
 /// One of the best rows, estimated again from nothing.
 struct Recheck {
   training::Iteration iteration;
-  /// The step with its pipeline played through as a task graph; 1F1B, interleaved or not.
-  std::optional<Seconds> simulated;
-  double difference = 0.0;  ///< of that (or of `iteration`) to the search's step, relative
+  Seconds simulated{};      ///< the step with its pipeline played through as a task graph
+  double difference = 0.0;  ///< of that to the search's step, relative
   std::optional<Seconds> step_at_two_to_one;  ///< the same with leaves oversubscribed 2:1
 };
 

@@ -36,15 +36,16 @@ struct StagePass {
 
 /// One pipeline flush.
 struct PipelineTime {
-  std::size_t slowest = 0;  ///< stage; the last of equals
+  std::size_t slowest = 0;  ///< stage, or DualPipe's rank; the last of equals
   Seconds steady{};         ///< micro-batches times the slowest stage
   Seconds bubble{};         ///< the slowest stage's idle time: fill and drain of the others
 };
 
 /// `stage[i]`: stage i's time for one micro-batch, at least one stage; micro_batches >= 1. Equal
 /// stages give the bubble fraction (p - 1) / (m * v) of 1F1B; ZB-H1 takes twice the weight
-/// gradients off each stage of it; DualPipe has (p / 2 - 1)(F + 2 B - 3 W). Exact for 1F1B with any
-/// stage times; transfers between stages are not in it.
+/// gradients off each stage of it. DualPipe, of an even number of stages, is played through for its
+/// fewest micro-batches, 2 p; with B = 2 F and W = F that gives its authors' (p / 2 - 1)(F + 2 B -
+/// 3 W). Exact for 1F1B with any stage times; transfers between stages are not in it.
 [[nodiscard]] PipelineTime pipeline_time(std::span<const StagePass> stage,
                                          std::int64_t micro_batches, int vp,
                                          Schedule schedule = Schedule::one_forward_one_backward);

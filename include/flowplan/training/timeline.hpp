@@ -12,11 +12,13 @@ namespace flowplan::training {
 
 /// What a pipeline rank does for a while.
 struct TimelineSpan {
-  enum class What { forward, backward, gradients, optimizer, overhead };
+  /// `weight`: gradients of weights, where a schedule has them apart.
+  enum class What { forward, backward, weight, gradients, optimizer, overhead };
   What what{};
   int rank = 0;                  ///< of the pipeline, 0 .. pp - 1
   int chunk = 0;                 ///< virtual stage of the rank, of passes
-  std::int64_t micro_batch = 0;  ///< of passes
+  std::int64_t micro_batch = 0;  ///< of passes, within their direction
+  int direction = 0;             ///< of passes: 1 for DualPipe's second
   Seconds from{}, to{};
 };
 
@@ -27,8 +29,7 @@ struct StepTimeline {
   Seconds end{};
 };
 
-/// Plays the step of a job through. Without spans for schedules that are not played (all but 1F1B,
-/// interleaved or not). Errors as `estimate`.
+/// Plays the step of a job through. Errors as `estimate`.
 [[nodiscard]] Result<StepTimeline> step_timeline(const catalog::Catalog& catalog,
                                                  const topology::Cluster& cluster, const Job& job);
 
