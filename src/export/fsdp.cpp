@@ -12,6 +12,8 @@ namespace flowplan::exporting {
 
 Result<Launch> fsdp_launch(const Plan& plan) {
   if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = usual_formats(plan, "FSDP under Accelerate"); !able)
+    return fail(able.error());
   const training::Job& job = plan.job;
   const training::Layout& layout = job.layout;
   if (layout.pp > 1 || layout.ep > 1 || layout.etp > 1)

@@ -32,6 +32,7 @@ std::vector<MeshAxis> mesh_axes(const training::Job& job) {
 
 Result<Launch> maxtext_launch(const Plan& plan) {
   if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = usual_formats(plan, "MaxText"); !able) return fail(able.error());
   const training::Job& job = plan.job;
   const training::Layout& layout = job.layout;
   Diagnostics faults;

@@ -24,6 +24,7 @@ class MegatronFlags {
     precision();
     recomputation();
     states();
+    formats();
     add("--use-mcore-models");
     add("--transformer-impl", "transformer_engine");
     add("--attention-backend", "auto");
@@ -238,6 +239,28 @@ class MegatronFlags {
     add("--ckpt-format", "fsdp_dtensor");
   }
 
+  /// Formats of states and the layers that stay in bf16.
+  void formats() {
+    const training::States& states = job_.states;
+    const auto dtype = [](double bytes) {
+      return bytes > 2.0 ? "fp32" : bytes > 1.0 ? "bf16" : "fp8";
+    };
+    if (states.gradient_bytes || states.moments_bytes) add("--use-precision-aware-optimizer");
+    if (states.gradient_bytes) {
+      add("--main-grads-dtype", dtype(*states.gradient_bytes));
+      if (*states.gradient_bytes <= 2.0) add("--grad-reduce-in-bf16");
+    }
+    if (states.moments_bytes) {
+      add("--exp-avg-dtype", dtype(*states.moments_bytes / 2.0));
+      add("--exp-avg-sq-dtype", dtype(*states.moments_bytes / 2.0));
+    }
+    if (states.narrow_weights) add("--fp8-param-gather");
+    if (job_.wide_layers.first + job_.wide_layers.last == 0) return;
+    add("--first-last-layers-bf16");
+    add("--num-layers-at-start-in-bf16", job_.wide_layers.first);
+    add("--num-layers-at-end-in-bf16", job_.wide_layers.last);
+  }
+
   const Plan& plan_;
   const training::Job& job_;
   std::vector<Argument> arguments_;
@@ -260,6 +283,9 @@ Result<Launch> megatron_launch(const Plan& plan) {
   if (job.adapters)
     return fail(error(Code::unsupported_feature, "pretrain_gpt.py trains all weights",
                       "adapters are NeMo's or Hugging Face PEFT's"));
+  if (job.states.master_bytes && *job.states.master_bytes != 4.0)
+    return fail(error(Code::unsupported_feature, "Megatron-LM's master weights are fp32",
+                      "leave out states.master"));
   Launch launch{"megatron", true, "pretrain_gpt.py", MegatronFlags(plan).all(), {}, {}};
   launch.notes = {"Set DATA_PATH, and lay the tokenizer and the optimizer's settings over these."};
   if (job.sharding == training::Sharding::fsdp_no_reshard)

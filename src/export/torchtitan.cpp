@@ -181,6 +181,7 @@ class TitanText {
 
 Result<Launch> torchtitan_launch(const Plan& plan) {
   if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = usual_formats(plan, "torchtitan"); !able) return fail(able.error());
   if (const auto able = check_titan(plan.job); !able) return fail(able.error());
   Launch launch{"torchtitan", true, "-m", {{"", "torchtitan.train"}}, {}, {}};
   launch.arguments.push_back({"--job.config_file", "torchtitan.toml"});

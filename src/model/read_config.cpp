@@ -15,7 +15,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::int64_t largest_dimension = std::int64_t{1} << 40;
+// As the scenario's schema has them: beyond, a config is damaged.
+constexpr std::int64_t most_layers = 10000, most_hidden = 1000000, most_heads = 100000;
+constexpr std::int64_t largest_dimension = 1000000000;
 
 /// What a model_type means for fields that its config leaves unsaid.
 struct Family {
@@ -145,8 +147,10 @@ class Fields {
     return has(key) ? need(key, least) : otherwise;
   }
 
-  /// A whole number >= `least`; reports and returns `least` when it is missing or wrong.
-  std::int64_t need(const char* key, std::int64_t least = 1) {
+  /// A whole number from `least` to `most`; reports and returns `least` when it is missing or
+  /// wrong.
+  std::int64_t need(const char* key, std::int64_t least = 1,
+                    std::int64_t most = largest_dimension) {
     if (!has(key)) {
       report(Code::missing_key, document_.place(pointer_),
              fmt::format("the key `{}` is missing", key), "a decoder-only transformer needs it");
@@ -159,10 +163,10 @@ class Fields {
     }
     const double number = value.get<double>();
     if (number != std::floor(number) || number < static_cast<double>(least) ||
-        number > static_cast<double>(largest_dimension)) {
+        number > static_cast<double>(most)) {
       report(Code::value_out_of_range, place(key),
-             fmt::format("`{}` is {}, expected a whole number of at least {}", key, value.dump(),
-                         least),
+             fmt::format("`{}` is {}, expected a whole number from {} to {}", key, value.dump(),
+                         least, most),
              "");
       return least;
     }
@@ -202,9 +206,9 @@ class Fields {
 };
 
 void read_shape(Fields& in, Transformer& m) {
-  m.layers = in.need(in.first({"num_hidden_layers", "n_layer", "n_layers"}));
-  m.hidden = in.need(in.first({"hidden_size", "n_embd", "d_model"}));
-  m.heads = in.need(in.first({"num_attention_heads", "n_head", "n_heads"}));
+  m.layers = in.need(in.first({"num_hidden_layers", "n_layer", "n_layers"}), 1, most_layers);
+  m.hidden = in.need(in.first({"hidden_size", "n_embd", "d_model"}), 1, most_hidden);
+  m.heads = in.need(in.first({"num_attention_heads", "n_head", "n_heads"}), 1, most_heads);
   m.kv_heads = in.count("num_key_value_heads", m.heads);
   m.vocab = in.need("vocab_size");
   m.context =

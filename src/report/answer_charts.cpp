@@ -45,11 +45,6 @@ void lump_small_ones(std::vector<Leaf>& leaves, double whole) {
   if (rest.seconds > 0.0) leaves.push_back(std::move(rest));
 }
 
-bool alike(const training::StageMemory& a, const training::StageMemory& b) {
-  return a.weights == b.weights && a.gradients == b.gradients && a.optimizer == b.optimizer &&
-         a.activations == b.activations && a.logits == b.logits && a.workspace == b.workspace;
-}
-
 std::string without_underscores(std::string_view id) {
   std::string text(id);
   std::replace(text.begin(), text.end(), '_', ' ');
@@ -114,13 +109,15 @@ Chart training_memory_chart(const training::Iteration& iteration) {
       {"optimizer", &training::StageMemory::optimizer},
       {"activations", &training::StageMemory::activations},
       {"logits", &training::StageMemory::logits},
-      {"workspace", &training::StageMemory::workspace}};
+      {"CUDA context", &training::StageMemory::context},
+      {"NCCL and library buffers", &training::StageMemory::buffers},
+      {"fragmentation", &training::StageMemory::fragmentation}};
   for (const auto& [name, member] : parts)
     chart.series.push_back(bar_series(name, {}));
   const auto& stages = iteration.memory;
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;
-    while (last + 1 < stages.size() && alike(stages[first], stages[last + 1]))
+    while (last + 1 < stages.size() && stages[first].same_as(stages[last + 1]))
       ++last;
     chart.categories.push_back(
         first == last ? fmt::format("stage {}", stages[first].stage)

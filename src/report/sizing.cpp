@@ -187,11 +187,6 @@ Section step(const Answer& answer) {
   return section;
 }
 
-bool same(const training::StageMemory& a, const training::StageMemory& b) {
-  return a.weights == b.weights && a.gradients == b.gradients && a.optimizer == b.optimizer &&
-         a.activations == b.activations && a.logits == b.logits && a.workspace == b.workspace;
-}
-
 Section memory_section(const Answer& answer) {
   Section section{"Memory of one GPU, GiB",
                   {},
@@ -201,7 +196,9 @@ Section memory_section(const Answer& answer) {
                          {"optimizer"},
                          {"activations"},
                          {"logits"},
-                         {"workspace"},
+                         {"context"},
+                         {"buffers"},
+                         {"fragmentation"},
                          {"total"},
                          {"headroom"},
                          {"", false}},
@@ -210,18 +207,19 @@ Section memory_section(const Answer& answer) {
   const auto& stages = answer.iteration.memory;
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;
-    while (last + 1 < stages.size() && same(stages[first], stages[last + 1]))
+    while (last + 1 < stages.size() && stages[first].same_as(stages[last + 1]))
       ++last;
     const training::StageMemory& stage = stages[first];
     const std::string label = first == last ? fmt::format("{}", stage.stage)
                                             : fmt::format("{}-{}", stage.stage, stages[last].stage);
     section.table->rows.push_back({label, gib(stage.weights), gib(stage.gradients),
                                    gib(stage.optimizer), gib(stage.activations), gib(stage.logits),
-                                   gib(stage.workspace), gib(stage.total()),
-                                   gib(answer.iteration.hbm - stage.total()),
+                                   gib(stage.context), gib(stage.buffers), gib(stage.fragmentation),
+                                   gib(stage.total()), gib(answer.iteration.hbm - stage.total()),
                                    Cell::bar(stage.total() / answer.iteration.hbm)});
     first = last + 1;
   }
+  section.remarks.push_back("Most is held at " + answer.iteration.peak_moment + ".");
   section.charts.push_back(training_memory_chart(answer.iteration));
   return section;
 }

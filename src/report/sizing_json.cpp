@@ -113,11 +113,14 @@ Json memory_rows(const Answer& answer) {
                       {"optimizer_bytes", stage.optimizer.value()},
                       {"activations_bytes", stage.activations.value()},
                       {"logits_bytes", stage.logits.value()},
-                      {"workspace_bytes", stage.workspace.value()},
+                      {"cuda_context_bytes", stage.context.value()},
+                      {"buffers_bytes", stage.buffers.value()},
+                      {"fragmentation_bytes", stage.fragmentation.value()},
                       {"total_bytes", stage.total().value()}});
   }
   return {{"hbm_bytes", iteration.hbm.value()},
           {"peak_bytes", peak},
+          {"peak_moment", iteration.peak_moment},
           {"headroom_bytes", iteration.hbm.value() - peak},
           {"stages", std::move(stages)}};
 }

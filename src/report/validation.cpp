@@ -32,12 +32,13 @@ std::string label(const By& by) {
 }
 
 std::vector<Cell> scored(std::string name, const Score& score, bool left_out) {
+  const auto of_any = [&](std::string text) { return score.n > 0 ? std::move(text) : "-"; };
   std::vector<Cell> cells{std::move(name),
                           fmt::format("{}", score.n),
-                          error_text(score.median_ape),
-                          error_text(score.mean_ape),
-                          error_text(score.p90_ape),
-                          fmt::format("{:+.1f}", score.bias),
+                          of_any(error_text(score.median_ape)),
+                          of_any(error_text(score.mean_ape)),
+                          of_any(error_text(score.p90_ape)),
+                          of_any(fmt::format("{:+.1f}", score.bias)),
                           score.banded == 0
                               ? "-"
                               : fmt::format("{:.0f} %", 100.0 * static_cast<double>(score.in_band) /

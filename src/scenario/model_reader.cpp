@@ -75,6 +75,13 @@ model::Transformer model_of_dimensions(const ModelJson& json, PlacedFaults& faul
   return t;
 }
 
+/// Whether a name is a folder with a config.json in it; a model of the catalog goes before.
+bool is_model_folder(const JsonDocument& scenario, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  return fs::exists(fs::path(scenario.file()).parent_path() / name / "config.json", ignored);
+}
+
 }  // namespace
 
 model::Transformer read_model(const catalog::Catalog& catalog, const JsonDocument& document,
@@ -83,8 +90,10 @@ model::Transformer read_model(const catalog::Catalog& catalog, const JsonDocumen
   const ModelJson& json = document.root()["workload"]["model"];
   if (json.is_object()) return model_of_dimensions(json, faults);
   const std::string name = json.get<std::string>();
-  const bool is_path = name.size() > 5 && name.compare(name.size() - 5, 5, ".json") == 0;
-  if (is_path) return model_of_config(document, name, faults, checkpoint);
+  if (name.ends_with(".json")) return model_of_config(document, name, faults, checkpoint);
+  if (!catalog.transformer(name) && is_model_folder(document, name))
+    return model_of_config(document, (std::filesystem::path(name) / "config.json").string(), faults,
+                           checkpoint);
   const auto found = faults.take(catalog.transformer(name), model_pointer);
   return found ? **found : model::Transformer{};
 }

@@ -62,6 +62,7 @@ class Resolver {
     take_training_keys(job);
 
     if (auto fault = choose_layout(job)) return fail(std::move(*fault));
+    if (work_.shard_in_domain) shard_in_domain(job);
     if (Diagnostics faults = training::check(catalog_, cluster_, job); !faults.empty()) {
       return fail(placed(std::move(faults), scenario_.document));
     }
@@ -72,6 +73,12 @@ class Resolver {
   void take_training_keys(Job& job) const {
     job.shard_group = work_.shard_group;
     job.offload_layers = work_.offload_layers;
+    job.states = work_.states;
+    const bool hopper =
+        catalog_.gpu_of(*cluster_.spec().instance).generation <= catalog::GpuGeneration::hopper;
+    // Hopper's FP8 GEMMs read both operands along K; blocks and MX scales differ by direction.
+    job.states.transposed_copy = hopper || job.precision != model::Precision::fp8;
+    job.wide_layers = work_.wide_layers;
     job.adapters = work_.adapters;
     job.routing = work_.routing;
     job.async_tp = work_.async_tp;
@@ -80,6 +87,14 @@ class Resolver {
     if (work_.schedule) job.schedule = *work_.schedule;
     if (work_.context_parallel) job.context_parallel = *work_.context_parallel;
     job.layout.etp = work_.etp.value_or(1);
+  }
+
+  /// Ranks of an NVLink domain that hold the same weights share them, as far as they divide.
+  void shard_in_domain(Job& job) {
+    const Layout& l = job.layout;
+    const std::int64_t in_domain = std::max<std::int64_t>(1, cluster_.gpus_per_domain() / l.tp);
+    job.shard_group = static_cast<int>(std::gcd(in_domain, std::int64_t{l.cp} * l.dp));
+    note(true, "shard_group", std::to_string(job.shard_group), "the ranks of an NVLink domain");
   }
 
   /// Experts spread over the ranks of an NVLink domain, as far as their number divides.

@@ -215,9 +215,7 @@ class OperationsRun {
       return refuse(Code::missing_key, "/operations/checkpoint",
                     "adapters alone are saved: state `bytes`");
     }
-    const model::StateFormat format = answer_.job.precision == model::Precision::fp16
-                                          ? model::fp16_states()
-                                          : model::bf16_states();
+    const model::StateFormat format = training::saved_states(answer_.job);
     const double each = storage::checkpoint_bytes_per_parameter(format);
     out_.checkpoint_bytes = Bytes(each * answer_.parameters);
     defaulted("checkpoint.bytes", fmt::format("{:.4g} TB", out_.checkpoint_bytes.value() / 1e12),

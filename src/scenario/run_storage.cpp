@@ -142,9 +142,7 @@ class StorageRun {
 
   [[nodiscard]] storage::CheckpointPlan plan_of(const SavesSection& section) {
     storage::CheckpointPlan plan;
-    const model::StateFormat format = answer_.job.precision == model::Precision::fp16
-                                          ? model::fp16_states()
-                                          : model::bf16_states();
+    const model::StateFormat format = training::saved_states(answer_.job);
     const double each = storage::checkpoint_bytes_per_parameter(format);
     plan.bytes = section.bytes.value_or(Bytes(each * answer_.parameters));
     if (!section.bytes)

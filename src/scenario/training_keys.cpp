@@ -65,19 +65,55 @@ training::ExpertRouting routing(const TrainingJson& json) {
   return result;
 }
 
+/// ZeRO's stages are names for what frameworks call otherwise.
+std::optional<training::Sharding> sharding(const TrainingJson& workload) {
+  using training::Sharding;
+  const auto found = workload.find("sharding");
+  if (found == workload.end()) return std::nullopt;
+  if (*found == "zero1") return Sharding::distributed_optimizer;
+  if (*found == "zero3" || *found == "hsdp") return Sharding::fsdp;
+  return named(std::array{Sharding::none, Sharding::distributed_optimizer, Sharding::zero2,
+                          Sharding::fsdp, Sharding::fsdp_no_reshard},
+               workload, "sharding");
+}
+
+/// Bytes of an element in a format that states are kept in.
+std::optional<double> state_bytes(const TrainingJson& states, const char* key) {
+  const auto found = states.find(key);
+  if (found == states.end()) return std::nullopt;
+  if (*found == "none") return 0.0;
+  if (*found == "fp32") return 4.0;
+  return *found == "fp8" ? 1.0 : 2.0;
+}
+
+training::States states(const TrainingJson& json) {
+  training::States result;
+  result.gradient_bytes = state_bytes(json, "gradients");
+  result.master_bytes = state_bytes(json, "master");
+  constexpr double both = 2.0;
+  if (const auto moment = state_bytes(json, "moments")) result.moments_bytes = both * *moment;
+  result.narrow_weights = json.value("weights", "bf16") == "fp8";
+  return result;
+}
+
 }  // namespace
 
 void read_training_keys(const TrainingJson& workload, PretrainingSection& section) {
   using training::ContextParallel;
   using training::Recompute;
   using training::Schedule;
-  using training::Sharding;
   section.recompute = named(
       std::array{Recompute::none, Recompute::selective, Recompute::operators, Recompute::full},
       workload, "recompute");
-  section.sharding = named(std::array{Sharding::none, Sharding::distributed_optimizer,
-                                      Sharding::zero2, Sharding::fsdp, Sharding::fsdp_no_reshard},
-                           workload, "sharding");
+  section.sharding = sharding(workload);
+  section.shard_in_domain =
+      workload.value("sharding", "") == "hsdp" && !workload.contains("shard_group");
+  if (const auto found = workload.find("states"); found != workload.end())
+    section.states = states(*found);
+  if (const auto found = workload.find("wide_layers"); found != workload.end()) {
+    take_key(section.wide_layers.first, *found, "first");
+    take_key(section.wide_layers.last, *found, "last");
+  }
   if (const auto list = workload.find("recompute_modules"); list != workload.end()) {
     section.modules = modules(*list);
   }

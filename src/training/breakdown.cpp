@@ -135,6 +135,13 @@ Breakdown compute(const StepTimes& times, const Job& job) {
       "step.compute.recompute", "Recomputation",
       [](const LayerTimes& t) { return t.work.recomputed; }, redone);
   const StageTime& slowest = times.busiest;
+  if (slowest.wide.value() != 0.0) {
+    c.push_back(leaf("step.compute.wide_layers", "Layers left in 16 bits, beyond the others",
+                     slowest.wide * static_cast<double>(times.micro_batches),
+                     tensor_cores("tensor cores", model::Precision::bf16), "HBM",
+                     fmt::format("{} micro-batches x {:.4g} ms of the stage", times.micro_batches,
+                                 ms(slowest.wide))));
+  }
   add_if(c,
          leaf("step.compute.host", "Host excess",
               slowest.host_excess * static_cast<double>(times.micro_batches), "host launch", "GPU",

@@ -233,6 +233,23 @@ void check_offload(const Job& job, Faults& faults) {
                          of_stage));
 }
 
+void check_formats(const Job& job, Faults& faults) {
+  const bool narrow =
+      model::bytes_per_element(job.precision) < model::bytes_per_element(model::Precision::bf16);
+  if (job.states.narrow_weights && !narrow) {
+    faults.add(
+        Code::unsupported_feature, "/states/weights",
+        fmt::format("weights kept in 8 bits, but the GEMMs read {}", model::name(job.precision)),
+        "with precision fp8, fp8_block, mxfp8 or nvfp4");
+  }
+  const std::int64_t wide = job.wide_layers.first + job.wide_layers.last;
+  if (wide > job.model.layers) {
+    faults.add(Code::value_out_of_range, "/wide_layers",
+               fmt::format("{} layers are to stay in 16 bits; {} has {}", wide, job.model.name,
+                           job.model.layers));
+  }
+}
+
 void check_batch(const Job& job, Faults& faults) {
   const Layout& l = job.layout;
   const std::int64_t at_once = job.micro_batch * l.dp;
@@ -302,6 +319,7 @@ Diagnostics check(const catalog::Catalog& catalog, const topology::Cluster& clus
     check_pipeline(job, faults);
     check_batch(job, faults);
     check_offload(job, faults);
+    check_formats(job, faults);
   }
   faults.add(sizes.take(), "");
   return faults.take();

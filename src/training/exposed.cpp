@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "flowplan/topology/tier_name.hpp"
+#include "states.hpp"
 
 namespace flowplan::training {
 
@@ -213,17 +214,17 @@ Exposed shard_exposed(const Traffic& traffic, const LayerWork& layer, LayerKind 
   const LayerParameters parameters = layer_parameters_per_rank(job, kind);
   const StateShards shards = state_shards(job);
   const bool weights = shards_weights(job.sharding);
-  const double gather_bytes = traffic.framework.gather_bytes(job.precision);
+  const double weight_bytes = gather_bytes(traffic.framework, job);
   const bool gradients = !job.adapters.has_value();
   Exposed forward, backward;
   const auto add = [&](Span all, double ranks, double count) {
     const Span group{all.stride, static_cast<std::int64_t>(ranks)};
-    const double gradient = traffic.framework.gradient_bytes * count;
+    const double gradient = gradient_bytes(traffic.framework, job) * count;
     if (weights) {
-      add_operation(traffic, forward, group, Operation::all_gather, gather_bytes * count, 1.0);
+      add_operation(traffic, forward, group, Operation::all_gather, weight_bytes * count, 1.0);
     }
     if (job.sharding == Sharding::fsdp) {
-      add_operation(traffic, backward, group, Operation::all_gather, gather_bytes * count, 1.0);
+      add_operation(traffic, backward, group, Operation::all_gather, weight_bytes * count, 1.0);
     }
     if (!gradients) return;
     add_operation(traffic, backward, group, Operation::reduce_scatter, gradient, 1.0);
@@ -262,10 +263,10 @@ Exposed dp_exposed(const Traffic& traffic, const LayerParameters& parameters) {
   const Framework& framework = traffic.framework;
   Exposed result;
   if (job.sharding != Sharding::zero2 && travels_every_micro_batch(job)) return result;
-  const double gather_bytes = framework.gather_bytes(job.precision);
+  const double weight_bytes = gather_bytes(framework, job);
   const auto add = [&](Span span, double count) {
     if (span.size == 1 || count <= 0.0) return;
-    const double gradient = framework.gradient_bytes * count;
+    const double gradient = gradient_bytes(framework, job) * count;
     if (job.sharding == Sharding::none) {
       add_operation(traffic, result, span, Operation::all_reduce, gradient, 1.0);
       return;
@@ -273,11 +274,11 @@ Exposed dp_exposed(const Traffic& traffic, const LayerParameters& parameters) {
     if (!travels_every_micro_batch(job)) {
       add_operation(traffic, result, span, Operation::reduce_scatter, gradient, 1.0);
     }
-    add_operation(traffic, result, span, Operation::all_gather, gather_bytes * count, 1.0);
+    add_operation(traffic, result, span, Operation::all_gather, weight_bytes * count, 1.0);
   };
   add(replica_span(job.layout), parameters.common);
   add(expert_replica_span(job.layout), parameters.experts);
-  result.bytes = framework.gradient_bytes * parameters.total();
+  result.bytes = gradient_bytes(framework, job) * parameters.total();
   result.time = result.whole * framework.dp_exposed;
   return result;
 }

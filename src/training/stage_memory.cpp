@@ -10,6 +10,7 @@
 #include "flowplan/base/assert.hpp"
 #include "flowplan/model/memory.hpp"
 #include "flowplan/training/schedule.hpp"
+#include "states.hpp"
 #include "step_times.hpp"
 
 namespace flowplan::training {
@@ -87,11 +88,41 @@ LayerActivations layer_activations(const Framework& framework, const Job& job, L
   return result;
 }
 
+/// What a layer left in 16 bits keeps more than the others of its kind.
+std::array<Bytes, 2> wide_activations(const Framework& framework, const Job& job,
+                                      const std::array<Bytes, 2>& kept) {
+  std::array<Bytes, 2> more{};
+  if (!leaves_wide(job)) return more;
+  Job wide = job;
+  wide.precision = model::Precision::bf16;
+  if (job.model.moe_layers() < job.model.layers)
+    more[0] = layer_activations(framework, wide, LayerKind::dense).kept - kept[0];
+  if (job.model.experts)
+    more[1] = layer_activations(framework, wide, LayerKind::experts).kept - kept[1];
+  return more;
+}
+
+/// What is kept in 16 bits though weights of layers are in 8: embedding and head, and the layers
+/// left wide.
+Bytes wide_weights(const Framework& framework, const Job& job, std::size_t stage,
+                   const std::array<double, 2>& wide) {
+  if (!job.states.narrow_weights || shards_weights(job.sharding)) return Bytes(0);
+  constexpr double of_16_bits = 2.0;
+  double count = 0.0;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::experts}) {
+    const double layers = wide[static_cast<std::size_t>(kind)];
+    if (layers > 0.0) count += layer_parameters_per_rank(job, kind).total() * layers;
+  }
+  const bool last = stage + 1 == static_cast<std::size_t>(job.layout.pp);
+  count +=
+      vocabulary_parameters_per_rank(job) *
+      ((stage == 0 ? 1.0 : 0.0) + (last && !(stage == 0 && job.model.tied_embeddings) ? 1.0 : 0.0));
+  return Bytes(count * (of_16_bits - state_format(framework, job).weight));
+}
+
 /// Bytes a parameter on one rank when `shards` ranks divide the states.
 model::StateBytes state_bytes(const Framework& framework, const Job& job, double shards) {
-  model::StateFormat format =
-      job.precision == model::Precision::fp16 ? model::fp16_states() : model::bf16_states();
-  if (job.precision != model::Precision::fp16) format.gradient = framework.gradient_bytes;
+  model::StateFormat format = state_format(framework, job);
   model::StateSharding sharding = model::StateSharding::none;
   switch (job.sharding) {
     case Sharding::none:
@@ -110,7 +141,7 @@ model::StateBytes state_bytes(const Framework& framework, const Job& job, double
   // Sharded states are kept whole in fp32 instead of as a bf16 copy and a master.
   if (shards_weights(job.sharding)) {
     format.weight = 0.0;
-    format.gradient = 4.0;
+    if (!job.states.gradient_bytes) format.gradient = 4.0;
   }
   return model::state_bytes_per_parameter(format, sharding, shards);
 }
@@ -168,7 +199,7 @@ void add_states(const Framework& framework, const Job& job, const LayerParameter
 Bytes gathered(const Framework& framework, const Job& job, const LayerParameters& stage,
                double layers) {
   if (!shards_weights(job.sharding)) return Bytes(0);
-  const double element = framework.gather_bytes(job.precision);
+  const double element = gather_bytes(framework, job);
   const bool stay = job.sharding == Sharding::fsdp_no_reshard || job.layout.pp > 1;
   if (stay) return Bytes(element * stage.total());
   constexpr double layers_at_once = 2.0;
@@ -190,12 +221,15 @@ model::PipelineSchedule schedule_of(const Job& job) {
 }
 
 std::pair<std::string_view, Bytes> largest_term(const StageMemory& m) {
-  const std::array<std::pair<std::string_view, Bytes>, 6> terms{{{"weights", m.weights},
-                                                                 {"gradients", m.gradients},
-                                                                 {"optimizer states", m.optimizer},
-                                                                 {"activations", m.activations},
-                                                                 {"logits", m.logits},
-                                                                 {"workspace", m.workspace}}};
+  const std::array<std::pair<std::string_view, Bytes>, 8> terms{
+      {{"weights", m.weights},
+       {"gradients", m.gradients},
+       {"optimizer states", m.optimizer},
+       {"activations", m.activations},
+       {"logits", m.logits},
+       {"the CUDA context", m.context},
+       {"NCCL's buffers", m.buffers},
+       {"fragmentation", m.fragmentation}}};
   return *std::max_element(terms.begin(), terms.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
 }
@@ -227,6 +261,8 @@ std::vector<StageMemory> stages_of(const Framework& framework, const Job& job) {
   LayerActivations dense, experts;
   if (has_dense) dense = layer_activations(framework, job, LayerKind::dense);
   if (job.model.experts) experts = layer_activations(framework, job, LayerKind::experts);
+  const auto wide = wide_of_stages(job, layers);
+  const std::array<Bytes, 2> wider = wide_activations(framework, job, {dense.kept, experts.kept});
 
   std::vector<StageMemory> stages;
   stages.reserve(layers.size());
@@ -243,19 +279,22 @@ std::vector<StageMemory> stages_of(const Framework& framework, const Job& job) {
     stage.stage = static_cast<int>(i);
     add_states(framework, job, parameters, count, stage);
     stage.weights += gathered(framework, job, parameters, count);
+    stage.weights += wide_weights(framework, job, i, wide[i]);
     const double in_flight =
         model::in_flight_micro_batches(schedule, stage.stage, layout.pp, layout.vp, micro_batches);
     const double on_gpu =
         1.0 - std::min(1.0, static_cast<double>(job.offload_layers) / std::max(1.0, count));
-    stage.activations =
-        (dense.kept * kinds[i][0] + experts.kept * kinds[i][1]) * (in_flight * on_gpu) +
-        std::max(dense.working_set, experts.working_set);
+    stage.activations = (dense.kept * kinds[i][0] + experts.kept * kinds[i][1] +
+                         wider[0] * wide[i][0] + wider[1] * wide[i][1]) *
+                            (in_flight * on_gpu) +
+                        std::max(dense.working_set, experts.working_set);
     if (i + 1 == layers.size()) {
       stage.logits =
           model::logits_bytes(job.model, job.seq_len, job.micro_batch, layout.tp, layout.cp);
     }
-    stage.workspace = framework.cuda_context + framework.communication_buffers;
-    stage.workspace += stage.total() * framework.fragmentation;
+    stage.context = framework.cuda_context;
+    stage.buffers = framework.communication_buffers;
+    stage.fragmentation = stage.total() * framework.fragmentation;
     stages.push_back(stage);
   }
   return stages;
@@ -264,7 +303,13 @@ std::vector<StageMemory> stages_of(const Framework& framework, const Job& job) {
 }  // namespace
 
 Bytes StageMemory::total() const {
-  return weights + gradients + optimizer + activations + logits + workspace;
+  return weights + gradients + optimizer + activations + logits + context + buffers + fragmentation;
+}
+
+bool StageMemory::same_as(const StageMemory& other) const {
+  return weights == other.weights && gradients == other.gradients && optimizer == other.optimizer &&
+         activations == other.activations && logits == other.logits && context == other.context &&
+         buffers == other.buffers && fragmentation == other.fragmentation;
 }
 
 const StageMemory& MemoryUse::peak() const {
@@ -298,12 +343,11 @@ std::string peak_moment(const Job& job, const MemoryUse& use) {
       schedule_of(job), stage.stage, job.layout.pp, job.layout.vp, micro_batches);
   if (stage.stage + 1 == job.layout.pp) {
     return fmt::format(
-        "the loss of a micro-batch on stage {}: activations of {:.3g} micro-batches "
-        "and the logits",
-        stage.stage, in_flight);
+        "the loss of a micro-batch on stage {}: activations of {:.3g} micro-batch{} and the logits",
+        stage.stage, in_flight, in_flight == 1.0 ? "" : "es");
   }
-  return fmt::format("the first backward pass on stage {}: activations of {:.3g} micro-batches",
-                     stage.stage, in_flight);
+  return fmt::format("the first backward pass on stage {}: activations of {:.3g} micro-batch{}",
+                     stage.stage, in_flight, in_flight == 1.0 ? "" : "es");
 }
 
 }  // namespace flowplan::training

@@ -6,6 +6,7 @@
 #include "flowplan/base/assert.hpp"
 #include "layer_cache.hpp"
 #include "stage_memory.hpp"
+#include "states.hpp"
 
 namespace flowplan::training {
 
@@ -53,6 +54,14 @@ LayerTimes layer_times(const compute::Kernels& kernels, const Traffic& traffic, 
   return times;
 }
 
+/// What a layer left in 16 bits takes more than the others of its kind.
+LayerWork wide_work(const compute::Kernels& kernels, const Framework& framework, const Job& job,
+                    LayerKind kind, LayerCache& cache) {
+  Job wide = job;
+  wide.precision = model::Precision::bf16;
+  return cache.layer(kernels, framework, wide, kind);
+}
+
 /// Weights of the embedding and the output head travel as those of a layer do.
 Exposed head_shard(const Traffic& traffic, const HeadWork& head) {
   Exposed result;
@@ -76,8 +85,8 @@ Exposed head_shard(const Traffic& traffic, const HeadWork& head) {
         traffic.framework.gather_bytes(model::Precision::bf16) * count * matrices, 1.0);
   }
   if (!job.adapters) {
-    ask(collective::Operation::reduce_scatter, traffic.framework.gradient_bytes * count * matrices,
-        1.0);
+    ask(collective::Operation::reduce_scatter,
+        gradient_bytes(traffic.framework, job) * count * matrices, 1.0);
   }
   const Seconds hidden = std::min(result.whole, head.total());
   result.time = result.whole - hidden + hidden * traffic.framework.fsdp_contention;
@@ -85,7 +94,7 @@ Exposed head_shard(const Traffic& traffic, const HeadWork& head) {
 }
 
 StageTime stage_time(const Framework& framework, const Job& job, const StepTimes& times,
-                     const std::array<double, 2>& layers) {
+                     const std::array<double, 2>& layers, const std::array<double, 2>& wide) {
   StageTime stage;
   stage.layers = layers;
   Seconds host = framework.host_micro_batch, exposed{};
@@ -102,7 +111,9 @@ StageTime stage_time(const Framework& framework, const Job& job, const StepTimes
     stage.pass.forward += layer.work.forward() * count;
     stage.pass.backward += (layer.work.backward() + layer.work.recomputed) * count;
     stage.pass.weight += layer.work.weight() * count;
+    if (wide[at(kind)] > 0.0) stage.add_wide(layer, wide[at(kind)]);
   }
+  stage.layer_work += stage.wide;
   stage.layer_work += stage.offload;
   exposed += stage.offload;
   const double joined = p_norm(stage.layer_work.value(), host.value(), framework.host_norm);
@@ -119,12 +130,11 @@ std::vector<StageTime> stage_times(const Framework& framework, const Job& job,
   const std::vector<std::int64_t> layers = layers_of_stages(job);
   std::vector<StageTime> stages;
   stages.reserve(layers.size());
-  for (const auto& counts : kinds_of_stages(job, layers)) {
-    if (!stages.empty() && counts == stages.back().layers) {
-      stages.push_back(stages.back());
-    } else {
-      stages.push_back(stage_time(framework, job, times, counts));
-    }
+  const auto counts = kinds_of_stages(job, layers);
+  const auto wide = wide_of_stages(job, layers);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const bool again = i > 0 && counts[i] == counts[i - 1] && wide[i] == wide[i - 1];
+    stages.push_back(again ? stages.back() : stage_time(framework, job, times, counts[i], wide[i]));
   }
   StageTime& last = stages.back();
   last.head = times.head.total() + times.head_shard.time;
@@ -142,6 +152,7 @@ StageTime mean_of(const StageTime& a, const StageTime& b) {
     mean.layers[kind] = (a.layers[kind] + b.layers[kind]) / 2.0;
   mean.layer_work = (a.layer_work + b.layer_work) / 2.0;
   mean.offload = (a.offload + b.offload) / 2.0;
+  mean.wide = (a.wide + b.wide) / 2.0;
   mean.host_excess = (a.host_excess + b.host_excess) / 2.0;
   mean.head = (a.head + b.head) / 2.0;
   mean.head_share = (a.head_share + b.head_share) / 2.0;
@@ -198,10 +209,21 @@ Seconds optimizer_time(const compute::Kernels& kernels, const Framework& framewo
                        const LayerParameters& parameters) {
   const StateShards shards = state_shards(job);
   const double own = parameters.common / shards.common + parameters.experts / shards.experts;
-  return kernels.memory_bound(Bytes(framework.optimizer_bytes * own)).time;
+  return kernels.memory_bound(Bytes(optimizer_traffic(framework, job) * own)).time;
 }
 
 }  // namespace
+
+void StageTime::add_wide(const LayerTimes& layer, double count) {
+  const LayerWork &wide_one = layer.wide, &one = layer.work;
+  const Seconds more_forward = (wide_one.forward() - one.forward()) * count;
+  const Seconds more_backward =
+      (wide_one.backward() + wide_one.recomputed - one.backward() - one.recomputed) * count;
+  wide += more_forward + more_backward;
+  pass.forward += more_forward;
+  pass.backward += more_backward;
+  pass.weight += (wide_one.weight() - one.weight()) * count;
+}
 
 Seconds forward_alone(const StageTime& stage, double norm) {
   const Seconds gpu = stage.pass.forward - stage.host_excess / 2.0;
@@ -242,6 +264,25 @@ std::vector<std::array<double, 2>> kinds_of_stages(const Job& job,
   return result;
 }
 
+bool leaves_wide(const Job& job) {
+  return job.wide_layers.first + job.wide_layers.last > 0 &&
+         model::bytes_per_element(job.precision) < model::bytes_per_element(model::Precision::bf16);
+}
+
+std::vector<std::array<double, 2>> wide_of_stages(const Job& job,
+                                                  std::span<const std::int64_t> layers) {
+  std::vector<std::array<double, 2>> result(layers.size());
+  if (!leaves_wide(job)) return result;
+  const std::int64_t until = job.wide_layers.first, from = job.model.layers - job.wide_layers.last;
+  std::int64_t index = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    for (std::int64_t k = 0; k < layers[i]; ++k, ++index) {
+      if (index < until || index >= from) result[i][job.model.has_experts(index) ? 1 : 0] += 1.0;
+    }
+  }
+  return result;
+}
+
 StepTimes step_times(const compute::Kernels& kernels, const Framework& framework, const Job& job,
                      Communication& communication, LayerCache* cache, Include include) {
   LayerCache fresh;
@@ -258,6 +299,8 @@ StepTimes step_times(const compute::Kernels& kernels, const Framework& framework
     if (count == 0.0) continue;
     const Traffic traffic{framework, job, communication, count / layout.pp * micro_batches};
     times.layer[at(kind)] = layer_times(kernels, traffic, kind, known, include);
+    if (leaves_wide(job))
+      times.layer[at(kind)].wide = wide_work(kernels, framework, job, kind, known);
   }
   const LayerKind last = moe > 0 ? LayerKind::experts : LayerKind::dense;
   times.head = known.head(kernels, framework, job, times.layer[at(last)].work, last);
@@ -297,6 +340,8 @@ Seconds least_step(const compute::Kernels& kernels, const Framework& framework, 
     if (layers[at(kind)] == 0) continue;
     times.layer[at(kind)].work = cache.layer(kernels, framework, job, kind);
     times.layer[at(kind)].host = host_time(framework, job, kind);
+    if (leaves_wide(job))
+      times.layer[at(kind)].wide = wide_work(kernels, framework, job, kind, cache);
   }
   const LayerKind last = moe > 0 ? LayerKind::experts : LayerKind::dense;
   times.head = cache.head(kernels, framework, job, times.layer[at(last)].work, last);

@@ -16,6 +16,7 @@ namespace flowplan::training {
 /// Everything that one layer of a kind costs for one micro-batch.
 struct LayerTimes {
   LayerWork work;
+  LayerWork wide;  ///< of a layer that a narrow recipe leaves in 16 bits, where there are some
   Exposed tp, cp, ep, shard;
   Seconds host{};
   Seconds offload{};  ///< what moving its activations to the host and back costs, where it does so
@@ -30,11 +31,14 @@ struct StageTime {
   std::array<double, 2> layers{};  ///< by kind
   Seconds layer_work{};            ///< GPU and exposed communication of its layers
   Seconds offload{};               ///< part of it: activations moved to the host and back
+  Seconds wide{};                  ///< part of it: what its layers in 16 bits take more
   Seconds host_excess{};           ///< what the host side adds to it
   Seconds head{};                  ///< of the last stage
   double head_share = 0.0;         ///< 1: it has the output head
   StagePass pass;                  ///< all of it
   [[nodiscard]] Seconds total() const { return layer_work + host_excess + head; }
+  /// Makes `count` of its layers as wide as `layer.wide`.
+  void add_wide(const LayerTimes& layer, double count);
 };
 
 /// Everything a step is made of: work of one micro-batch, times of the stages, of the schedule and
@@ -63,6 +67,12 @@ struct StepTimes {
 [[nodiscard]] std::vector<std::int64_t> layers_of_stages(const Job& job);
 /// How many layers of a stage are of each kind, when the stages have `layers`.
 [[nodiscard]] std::vector<std::array<double, 2>> kinds_of_stages(
+    const Job& job, std::span<const std::int64_t> layers);
+
+/// Whether some layers stay in 16 bits though the others do not.
+[[nodiscard]] bool leaves_wide(const Job& job);
+/// How many layers of a stage these are, by kind.
+[[nodiscard]] std::vector<std::array<double, 2>> wide_of_stages(
     const Job& job, std::span<const std::int64_t> layers);
 
 /// One stage's forward pass of a micro-batch when nothing follows it: the host launches a third of

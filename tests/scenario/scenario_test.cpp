@@ -99,6 +99,16 @@ TEST_CASE("a path is read as a Hugging Face config, relative to the scenario") {
   REQUIRE(scenario);
   CHECK(scenario->workload.model.layers == 2);
   CHECK(scenario->workload.model.kv_heads == 2);
+  // Or the folder that holds it, as Hugging Face lays it out.
+  fs::create_directories(folder / "small");
+  fs::copy_file(folder / "small.config.json", folder / "small" / "config.json");
+  std::ofstream(folder / "scenario.json") << R"({"cluster": {"instance": "p5", "count": 1},
+             "workload": {"kind": "pretraining", "model": "small"}})";
+  const auto again = JsonDocument::read((folder / "scenario.json").string());
+  const auto of_folder = scenario::read(real_catalog(), again.value(), schema.value());
+  REQUIRE(of_folder);
+  CHECK(of_folder->workload.model.name == "small");
+  CHECK(of_folder->workload.model.hidden == 256);
   fs::remove_all(folder);
 }
 

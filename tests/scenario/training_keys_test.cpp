@@ -39,6 +39,32 @@ TEST_CASE("sharding, recomputation and adapters reach the job") {
   CHECK((job.adapters->rank == 32 && job.adapters->mlp));
 }
 
+TEST_CASE("ZeRO's stages and HSDP are names of shardings") {
+  const auto of = [](const char* name) {
+    return job_of("llama3-8b", std::string(
+                                   R"(, "global_batch": 64, "parallelism": {"tp": 2, "pp": 1},
+        "sharding": ")") + name + "\"");
+  };
+  CHECK(of("zero1").sharding == Sharding::distributed_optimizer);
+  CHECK(of("zero3").sharding == Sharding::fsdp);
+  CHECK(of("zero3").shard_group == 0);
+  const Job hybrid = of("hsdp");
+  CHECK(hybrid.sharding == Sharding::fsdp);
+  CHECK(hybrid.shard_group == 4);  // of the eight GPUs of a node two hold one copy
+}
+
+TEST_CASE("formats of states and layers left wide reach the job") {
+  const Job job = job_of("llama3-8b", R"(, "precision": "fp8", "global_batch": 64,
+      "parallelism": {"tp": 1, "pp": 1}, "wide_layers": {"first": 1, "last": 2},
+      "states": {"weights": "fp8", "gradients": "bf16", "master": "none", "moments": "fp8"})");
+  CHECK((job.wide_layers.first == 1 && job.wide_layers.last == 2));
+  CHECK(job.states.gradient_bytes == 2.0);
+  CHECK(job.states.master_bytes == 0.0);
+  CHECK(job.states.moments_bytes == 2.0);                            // both
+  CHECK((job.states.narrow_weights && job.states.transposed_copy));  // Hopper
+  CHECK(job_of("llama3-8b", "").states.usual());
+}
+
 TEST_CASE("schedule and context parallelism reach the job") {
   const Job job = job_of("llama3-70b", R"(, "recompute": "full", "global_batch": 64,
       "parallelism": {"tp": 4, "pp": 4, "cp": 2, "schedule": "zb_h1", "async_tp": true,

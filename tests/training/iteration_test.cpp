@@ -114,6 +114,54 @@ TEST_CASE("recomputation never lowers computation and never needs more memory") 
   }
 }
 
+TEST_CASE("a model all of whose layers stay wide takes what bf16 takes, one half way between") {
+  const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
+  Job job = llama_70b(64);
+  job.layout.vp = 1;
+  job.layout.pp = 1;
+  job.layout.tp = 8;
+  job.layout.dp = 8;
+  job.global_batch = 64;
+  const auto layers = [&](const Job& one) {
+    const Iteration iteration = estimated(cluster, one);
+    CHECK(iteration.time.time().value() == Approx(iteration.step.value()));
+    return iteration.step.value();
+  };
+  const double wide = layers(job);
+  job.precision = model::Precision::fp8;
+  const double narrow = layers(job);
+  CHECK(narrow < 0.9 * wide);
+  job.wide_layers = {40, 40};
+  const double left = layers(job);
+  job.wide_layers = {20, 20};
+  const double half = layers(job);
+  // Gathering FP8 weights is the same; half of the layers take half of what all of them add.
+  CHECK(left == Approx(wide).epsilon(0.02));
+  CHECK(half == Approx((narrow + left) / 2.0).epsilon(0.002));
+}
+
+TEST_CASE("narrower gradients are reduced faster, and the optimizer moves fewer bytes") {
+  const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
+  Job job = llama_70b(64);
+  const auto part = [](const Iteration& of, std::string_view id) {
+    for (const Breakdown& group : of.time.children) {
+      if (group.id == id) return group.time().value();
+      for (const Breakdown& leaf : group.children)
+        if (leaf.id == id) return leaf.time().value();
+    }
+    return 0.0;
+  };
+  const Iteration usual = estimated(cluster, job);
+  job.states.gradient_bytes = 2.0;
+  job.states.moments_bytes = 4.0;
+  const Iteration lean = estimated(cluster, job);
+  CHECK(part(lean, "step.communication.dp") < 0.8 * part(usual, "step.communication.dp"));
+  // Gradient and weight once, master and moments there and back: 2 + 2 + 2 (4 + 4) bytes of the
+  // usual 4 + 2 + 2 (4 + 8).
+  CHECK(part(lean, "step.optimizer") / part(usual, "step.optimizer") ==
+        Approx(20.0 / 30.0).epsilon(0.03));
+}
+
 TEST_CASE("full recomputation adds one forward pass") {
   Job job = llama_70b(64);
   const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);

@@ -52,7 +52,10 @@ struct PretrainingSection {
   training::ExpertRouting routing;
   std::optional<training::Adapters> adapters;
   int shard_group = 0;
+  bool shard_in_domain = false;  ///< HSDP by default: the ranks of an NVLink domain
   std::int64_t offload_layers = 0;
+  training::States states;
+  training::WideLayers wide_layers;
   std::optional<int> gpus;  ///< that work; the rest of the cluster are spares
   topology::PlacementSpec placement;
 };

@@ -10,6 +10,7 @@
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/collective/expert_parallel.hpp"
 #include "flowplan/estimate/estimate.hpp"
+#include "flowplan/model/memory.hpp"
 #include "flowplan/model/transformer.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/topology/placement.hpp"
@@ -71,6 +72,25 @@ struct Adapters {
   double frozen_bytes = 2.0;
 };
 
+/// How a parameter's states are kept where that is not the usual way; nothing: as the framework
+/// and the precision have it.
+struct States {
+  std::optional<double> gradient_bytes;  ///< main gradients, as stored and reduced: 4 or 2
+  std::optional<double> master_bytes;    ///< copy of the weights: 4 or 2; 0: there is none
+  std::optional<double> moments_bytes;   ///< both of Adam's: 8, 4 or 2
+  bool narrow_weights = false;           ///< weights of layers kept and gathered in 8 bits
+  bool transposed_copy = false;          ///< and once more, transposed, for the backward pass
+
+  [[nodiscard]] bool usual() const {
+    return !gradient_bytes && !master_bytes && !moments_bytes && !narrow_weights;
+  }
+};
+
+/// Layers that a recipe of fewer than 16 bits leaves in bf16, counted from either end of the model.
+struct WideLayers {
+  std::int64_t first = 0, last = 0;
+};
+
 /// How tokens reach their experts.
 struct ExpertRouting {
   double imbalance = 1.0;   ///< tokens of the most loaded rank over the mean, >= 1
@@ -110,13 +130,20 @@ struct Job {
   /// Work of attention over that of whole sequences of `seq_len`, > 0: samples that are packed into
   /// one attend to themselves only.
   double attention_share = 1.0;
+  States states;
+  WideLayers wide_layers;
 };
 
 /// Memory of the most loaded rank of one pipeline stage.
 struct StageMemory {
   int stage = 0;
-  Bytes weights{}, gradients{}, optimizer{}, activations{}, logits{}, workspace{};
+  Bytes weights{}, gradients{}, optimizer{}, activations{}, logits{};
+  Bytes context{};        ///< held by the driver and libraries
+  Bytes buffers{};        ///< NCCL's, and workspaces of libraries
+  Bytes fragmentation{};  ///< what the allocator cannot use
   [[nodiscard]] Bytes total() const;
+  /// All parts; the stage's number does not count.
+  [[nodiscard]] bool same_as(const StageMemory& other) const;
 };
 
 /// Memory of a job, stage by stage, against what one GPU has.
@@ -179,6 +206,10 @@ struct ForwardPass {
 /// nothing is kept for a backward pass. Errors as `check`.
 [[nodiscard]] Result<ForwardPass> forward_pass(const catalog::Catalog& catalog,
                                                const topology::Cluster& cluster, const Job& job);
+
+/// Bytes of a parameter's states that a checkpoint of the job holds (its gradients are the usual
+/// ones and are not saved).
+[[nodiscard]] model::StateFormat saved_states(const Job& job);
 
 /// Memory alone, much cheaper than `estimate`. Errors as `check`.
 [[nodiscard]] Result<MemoryUse> memory(const catalog::Catalog& catalog,
