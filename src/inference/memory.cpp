@@ -139,8 +139,9 @@ WeightBytes weight_bytes(const model::Transformer& model, const Layout& layout,
     const model::Experts& e = *model.experts;
     const double matrices = model.gated_mlp ? 3.0 : 2.0;
     const double held = real_of(e.count + layout.redundant_experts) / layout.ranks();
-    bytes.experts = Bytes(share * real_of(model.moe_layers()) * held * matrices *
-                          real_of(model.hidden * e.ffn) * bytes_per_weight(formats.experts));
+    bytes.experts =
+        Bytes(share * real_of(model.moe_layers()) * held * matrices *
+              real_of(model.expert_hidden() * e.ffn) * bytes_per_weight(formats.experts));
   }
   const double matrix = real_of(model.vocab * model.hidden) * wide_element / layout.tp;
   const bool both = layout.pp == 1 && !model.tied_embeddings;

@@ -119,7 +119,7 @@ Seconds StepModel::Data::routed(double tokens) const {
   const model::Experts& e = *model.experts;
   compute::ExpertsShape shape;
   shape.tokens = std::max(1.0, tokens);
-  shape.hidden = real_of(model.hidden);
+  shape.hidden = real_of(model.expert_hidden());
   shape.ffn = real_of(e.ffn);
   shape.per_token = real_of(e.per_token);
   shape.experts = real_of(e.count);
@@ -155,7 +155,7 @@ Seconds StepModel::Data::exchange(double tokens) const {
   const Seconds gathered = collectives.stage_all_reduce(Bytes(tokens * hidden * bf16_element));
   const double copies =
       std::min(real_of(model.experts->per_token), static_cast<double>(layout.ranks()));
-  const Bytes sent(own * copies * hidden * dispatch_and_combine_bytes);
+  const Bytes sent(own * copies * real_of(model.expert_hidden()) * dispatch_and_combine_bytes);
   return std::min(gathered,
                   engine.exchange_floor + sent / (collectives.nvlink * engine.exchange_nvlink));
 }

@@ -24,6 +24,10 @@ class Products {
       const double moe = real_of(m_.moe_layers());
       if (m_.experts->shared > 0) mlp(real_of(m_.experts->shared * m_.experts->ffn), moe);
       add(real_of(m_.experts->count), real_of(m_.hidden), moe, WeightFormat::bf16, false);
+      if (const double latent = real_of(m_.experts->latent); latent > 0.0) {
+        add(latent, real_of(m_.hidden), moe, f_.ffn, false);
+        add(real_of(m_.hidden), latent, moe, f_.ffn, false);
+      }
     }
     return std::move(shapes_);
   }
@@ -70,11 +74,8 @@ class Products {
   }
   void linear() {
     const model::LinearAttention& a = *m_.linear_attention;
-    const double keys = real_of(a.key_heads * a.key_dim),
-                 values = real_of(a.value_heads * a.value_dim);
-    add((2.0 * keys + 2.0 * values + 2.0 * real_of(a.value_heads)) / tp_, real_of(m_.hidden),
-        layers_.linear, f_.attention);
-    add(real_of(m_.hidden), values / tp_, layers_.linear, f_.attention);
+    add(real_of(a.inputs()) / tp_, real_of(m_.hidden), layers_.linear, f_.attention);
+    add(real_of(m_.hidden), real_of(a.values()) / tp_, layers_.linear, f_.attention);
   }
 
   const model::Transformer& m_;
@@ -92,7 +93,7 @@ AttentionLayers attention_layers(const model::Transformer& model) {
   const double all = real_of(model.layers);
   layers.linear = model.linear_attention ? real_of(model.linear_attention->layers) : 0.0;
   layers.windowed = model.sliding_window > 0 ? std::round(all * model.sliding_share) : 0.0;
-  layers.full = all - layers.linear - layers.windowed;
+  layers.full = all * model.full_share() - layers.windowed;
   return layers;
 }
 

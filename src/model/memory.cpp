@@ -43,6 +43,12 @@ double mlp_tokens(const Transformer& m, std::int64_t width, const ActivationSett
   return before + (s.recompute_mlp_activation ? 0.0 : input * real(width));
 }
 
+/// Of a block of linear attention: the projection's outputs, the convolution's, the values before
+/// their gate and norm, and the input of the last projection.
+double linear_tokens(const LinearAttention& l, double input) {
+  return wide * real(l.inputs() + l.channels() + l.values()) + input * real(l.values());
+}
+
 TokenBytes token_bytes(const Transformer& m, std::int64_t seq_len, const ActivationSetting& s,
                        bool experts) {
   const double h = real(m.hidden);
@@ -52,15 +58,19 @@ TokenBytes token_bytes(const Transformer& m, std::int64_t seq_len, const Activat
     t.replicated = wide * h;
     return t;
   }
-  const double norm_inputs = real(m.norms_per_layer) * wide * h, linear_inputs = 2.0 * input * h;
+  const double mixers = m.full_share() + m.linear_share();
+  const double norm_inputs = m.norms_per_layer * wide * h,
+               linear_inputs = (mixers + 1.0) * input * h;
   const double masks = s.dropout ? 2.0 * mask_byte * h : 0.0;
   t.replicated = norm_inputs + linear_inputs + masks;
-  t.attention = attention_tokens(m, input);
-  t.scores = score_tokens(m, real(seq_len), s);
+  t.attention = m.full_share() * attention_tokens(m, input);
+  if (m.linear_attention)
+    t.attention += m.linear_share() * linear_tokens(*m.linear_attention, input);
+  t.scores = m.full_share() * score_tokens(m, real(seq_len), s);
   if (experts) {
     FLOWPLAN_ASSERT(m.experts.has_value());
     const Experts& e = *m.experts;
-    const double dispatch_and_combine = 2.0 * wide * h;
+    const double dispatch_and_combine = 2.0 * wide * real(m.expert_hidden());
     const double routed = dispatch_and_combine + mlp_tokens(m, e.ffn, s, input);
     t.mlp = real(e.per_token) * s.expert_imbalance * routed +
             real(e.shared) * mlp_tokens(m, e.ffn, s, input);
@@ -156,8 +166,7 @@ double kv_elements_per_layer(const Transformer& m) {
 }  // namespace
 
 Bytes kv_bytes_per_token(const Transformer& model, Precision precision) {
-  const double linear = model.linear_attention ? real(model.linear_attention->layers) : 0.0;
-  const double full_layers = real(model.layers) * (1.0 - model.sliding_share) - linear;
+  const double full_layers = real(model.layers) * (model.full_share() - model.sliding_share);
   return Bytes(full_layers * kv_elements_per_layer(model) * bytes_per_element(precision));
 }
 

@@ -32,6 +32,7 @@ struct Family {
   bool sinks = false;
   bool tied = false;
   bool linear_layers = false;     ///< linear attention but for one layer in so many
+  bool hybrid = false;            ///< blocks as a pattern names them
   bool gated_attention = false;   ///< the query projection makes an output gate
   bool window_by_choice = false;  ///< a window counts only where `use_sliding_window` says so
   double window_share = 1.0;      ///< of the layers, where no list of them is given
@@ -119,6 +120,10 @@ std::vector<Family> make_families() {
   gpt_oss.window_share = 0.5;
   all.push_back(gpt_oss);
   add_ungated(all);
+  Family hybrid = family("nemotron_h");
+  hybrid.gated = false;  // squared ReLU
+  hybrid.hybrid = true;
+  all.push_back(hybrid);
   return all;
 }
 
@@ -239,12 +244,15 @@ void read_experts(Fields& in, Transformer& m, const std::string& type) {
   e.ffn = in.has("moe_intermediate_size") ? in.need("moe_intermediate_size")
                                           : in.need("intermediate_size");
   e.shared = in.count("n_shared_experts", 0, 0);
-  if (in.has("shared_expert_intermediate_size")) {
-    const std::int64_t width = in.need("shared_expert_intermediate_size");
+  e.latent = in.count("moe_latent_size", 0, 0);
+  const char* shared_width =
+      in.first({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
+  if (in.has(shared_width)) {
+    const std::int64_t width = in.need(shared_width);
     e.shared = width / e.ffn;
     e.shared_gate = type.starts_with("qwen");
     if (width % e.ffn != 0) {
-      in.refuse("shared_expert_intermediate_size",
+      in.refuse(shared_width,
                 fmt::format("a shared expert of width {} is not a multiple of the routed experts' "
                             "width {}",
                             width, e.ffn));
@@ -288,8 +296,39 @@ void read_linear_attention(Fields& in, Transformer& m) {
   l.value_dim = in.need("linear_value_head_dim");
   l.convolution = in.count("linear_conv_kernel_dim", 4);
   // One layer in so many attends in full.
-  l.layers = m.layers - m.layers / in.count("full_attention_interval", 4);
+  l.full_layers = m.layers / in.count("full_attention_interval", 4);
+  l.layers = m.layers - l.full_layers;
   m.linear_attention = l;
+}
+
+/// Nemotron-H and 3: a letter a block, M for Mamba-2, * for attention, - for an MLP, E for experts.
+void read_hybrid(Fields& in, Transformer& m) {
+  const std::string pattern = in.text("hybrid_override_pattern");
+  const auto blocks = [&](char letter) {
+    return static_cast<std::int64_t>(std::count(pattern.begin(), pattern.end(), letter));
+  };
+  const std::int64_t mamba = blocks('M'), attention = blocks('*'), dense = blocks('-'),
+                     experts = blocks('E');
+  if (mamba + attention + dense + experts != static_cast<std::int64_t>(pattern.size()) ||
+      mamba + attention == 0 || (dense > 0) == (experts > 0)) {
+    in.refuse("hybrid_override_pattern",
+              "the pattern has to tell of every block whether it is Mamba (M), attention (*), and "
+              "either an MLP (-) or experts (E)");
+    return;
+  }
+  m.layers = dense + experts;
+  m.norms_per_layer = static_cast<double>(pattern.size()) / static_cast<double>(m.layers);
+  LinearAttention l;
+  l.mamba = true;
+  l.layers = mamba;
+  l.full_layers = attention;
+  l.key_heads = in.need("n_groups");
+  l.key_dim = in.need("ssm_state_size");
+  l.value_heads = in.need("mamba_num_heads");
+  l.value_dim = in.need("mamba_head_dim");
+  l.convolution = in.count("conv_kernel", 4);
+  m.linear_attention = l;
+  if (experts == 0) m.experts.reset();
 }
 
 void read_sparse_attention(Fields& in, Transformer& m) {
@@ -352,8 +391,13 @@ void refuse_other_kinds(Fields& in, const std::string& type) {
       {"new_decoder_architecture", "computes attention and MLP in parallel"},
       {"is_encoder_decoder", "has an encoder"},
   }};
+  const bool hybrid = type == "nemotron_h";
+  if (hybrid && !in.has("hybrid_override_pattern")) {
+    in.refuse("model_type", "a hybrid whose blocks no `hybrid_override_pattern` names");
+    return;
+  }
   for (const Mark& mark : marks) {
-    if (!in.has(mark.key) || in.node().at(mark.key) == false) continue;
+    if (!in.has(mark.key) || in.node().at(mark.key) == false || hybrid) continue;
     in.refuse(mark.key, fmt::format("model type `{}` {}", type, mark.what));
     return;
   }
@@ -392,7 +436,7 @@ void apply(const Family& f, Fields& in, Transformer& m) {
   if (f.type == "starcoder2") {
     m.attention_bias = m.output_bias = m.mlp_bias = in.flag("use_bias", true);
   }
-  m.norms_per_layer = f.norms;
+  m.norms_per_layer = static_cast<double>(f.norms);
   m.qk_norm = f.type == "glm4_moe" ? in.flag("use_qk_norm", false) : f.qk_norm;
   m.attention_sinks = f.sinks;
   m.attention_gate = f.gated_attention;
@@ -418,6 +462,7 @@ Transformer read_fields(Fields& in, const Family& f, std::string name) {
   read_latent_attention(in, m);
   read_sparse_attention(in, m);
   if (f.linear_layers) read_linear_attention(in, m);
+  if (f.hybrid) read_hybrid(in, m);
   read_window(in, m, f);
   m.mtp_layers = in.count("num_nextn_predict_layers", 0, 0);
   return m;

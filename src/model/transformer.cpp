@@ -25,17 +25,13 @@ double value_dim(const Transformer& m) {
 /// value head; the convolution's taps; the output.
 double linear_attention_matrices(const Transformer& m) {
   const LinearAttention& l = *m.linear_attention;
-  const double h = real(m.hidden), keys = real(l.key_heads * l.key_dim);
-  const double values = real(l.value_heads * l.value_dim);
-  return h * (2.0 * keys + 2.0 * values) + h * 2.0 * real(l.value_heads) +
-         real(l.convolution) * (2.0 * keys + values) + values * h;
+  return real(m.hidden) * real(l.inputs()) + real(l.convolution) * real(l.channels()) +
+         real(l.values()) * real(m.hidden);
 }
 
 /// `full` and `linear` of one layer each, averaged over the layers.
 double over_layers(const Transformer& m, double full, double linear) {
-  if (!m.linear_attention) return full;
-  const double share = real(m.linear_attention->layers) / real(m.layers);
-  return (1.0 - share) * full + share * linear;
+  return m.full_share() * full + m.linear_share() * linear;
 }
 
 /// Elements of the weight matrices of one block of full attention, the indexer's included.
@@ -83,15 +79,28 @@ double mlp_vectors(const Transformer& m, std::int64_t width) {
 
 double layer_norms(const Transformer& m) {
   const double norm = real(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
-  double n = real(m.norms_per_layer) * norm;
+  double n = m.norms_per_layer * norm;
   if (m.qk_norm) n += over_layers(m, 2.0 * real(m.head_dim), 0.0);
   if (m.linear_attention) {  // a norm over value heads, a decay and an offset a head
     const LinearAttention& l = *m.linear_attention;
-    n += over_layers(m, 0.0, real(l.value_dim) + 2.0 * real(l.value_heads));
+    // Mamba-2: a norm over all values, three scalars a head, the convolution's offsets.
+    n += over_layers(m, 0.0,
+                     l.mamba ? real(l.values() + 3 * l.value_heads + l.channels())
+                             : real(l.value_dim + 2 * l.value_heads));
   }
   if (m.latent_attention) n += real(m.latent_attention->q_rank + m.latent_attention->kv_rank);
   if (m.sparse_attention) n += 2.0 * real(m.sparse_attention->head_dim);
   return n;
+}
+
+/// A routed expert, at the width that experts see.
+double expert_matrices(const Transformer& m) {
+  return (m.gated_mlp ? 3.0 : 2.0) * real(m.expert_hidden()) * real(m.experts->ffn);
+}
+
+/// To the experts' width and back.
+double latent_matrices(const Transformer& m) {
+  return 2.0 * real(m.hidden) * real(m.experts->latent);
 }
 
 /// Mean number of keys that a query reads, over a sequence of `seq_len`.
@@ -129,6 +138,14 @@ bool Transformer::has_experts(std::int64_t index) const {
   return (index - experts->dense_layers + 1) % experts->every == 0;
 }
 
+double Transformer::full_share() const {
+  return linear_attention ? real(linear_attention->full_layers) / real(layers) : 1.0;
+}
+
+double Transformer::linear_share() const {
+  return linear_attention ? real(linear_attention->layers) / real(layers) : 0.0;
+}
+
 std::int64_t Transformer::moe_layers() const {
   return experts ? (layers - experts->dense_layers) / experts->every : 0;
 }
@@ -146,12 +163,14 @@ Parameters count_parameters(const Transformer& m) {
   double active_expert_mlp = 0.0;
   if (m.experts) {
     const Experts& e = *m.experts;
-    const double expert = mlp_matrices(m, e.ffn) + mlp_vectors(m, e.ffn);
+    const double expert = expert_matrices(m) + mlp_vectors(m, e.ffn);
+    const double shared = real(e.shared) * (mlp_matrices(m, e.ffn) + mlp_vectors(m, e.ffn));
     const double gate = e.shared_gate ? real(m.hidden) : 0.0;
-    const double router = real(m.hidden * e.count) + (m.mlp_bias ? real(e.count) : 0.0) + gate;
+    const double router =
+        real(m.hidden * e.count) + (m.mlp_bias ? real(e.count) : 0.0) + gate + latent_matrices(m);
     p.routed_experts = real(e.count) * expert;
-    p.expert_mlp = p.routed_experts + real(e.shared) * expert + router;
-    active_expert_mlp = real(e.per_token + e.shared) * expert + router;
+    p.expert_mlp = p.routed_experts + shared + router;
+    active_expert_mlp = real(e.per_token) * expert + shared + router;
   }
 
   const double moe = real(m.moe_layers()), dense = real(m.dense_layers());
@@ -174,7 +193,8 @@ LayerFlops layer_flops_per_token(const Transformer& m, std::int64_t seq_len,
   f.dense_mlp = multiply_add * mlp_matrices(m, m.ffn);
   if (m.experts) {
     const Experts& e = *m.experts;
-    f.expert_mlp = multiply_add * real(e.per_token + e.shared) * mlp_matrices(m, e.ffn);
+    f.expert_mlp = multiply_add * (real(e.per_token) * expert_matrices(m) +
+                                   real(e.shared) * mlp_matrices(m, e.ffn) + latent_matrices(m));
     f.router = multiply_add * real(m.hidden * e.count);
   }
   return f;

@@ -162,7 +162,7 @@ double tensor_count(const model::Transformer& model) {
   const auto moe = static_cast<double>(model.moe_layers());
   const double mlp = model.gated_mlp ? 3.0 : 2.0;
   // Projections of queries, keys, values and the output, and two norms; latent ones have more.
-  double attention = 4.0 + static_cast<double>(model.norms_per_layer) + (model.qk_norm ? 2.0 : 0.0);
+  double attention = 4.0 + model.norms_per_layer + (model.qk_norm ? 2.0 : 0.0);
   if (model.latent_attention) attention += 3.0;
   double count = 3.0 + layers * attention + (layers - moe) * mlp;
   if (model.experts) {

@@ -36,12 +36,12 @@ void add_if(std::vector<Breakdown>& children, Breakdown part) {
 /// Leaves of what the layers of the slowest stage do for every micro-batch.
 class LayerLeaves {
  public:
-  LayerLeaves(const StepTimes& times, const Job& job) : times_(times), job_(job) {}
+  explicit LayerLeaves(const StepTimes& times) : times_(times) {}
 
   /// `part` gives the time of one layer, `kind_of` what limits it.
   template <class Part>
   void add(std::vector<Breakdown>& children, const char* id, const char* label, Part part,
-           const char* limit, const char* next) const {
+           const char* limit, const char* next, model::Precision precision) const {
     Seconds all{};
     std::string text;
     for (std::size_t kind = 0; kind < times_.layer.size(); ++kind) {
@@ -58,8 +58,8 @@ class LayerLeaves {
                           ms(once));
     }
     const auto micro_batches = static_cast<double>(times_.micro_batches);
-    add_if(children, leaf(id, label, all * micro_batches, tensor_cores(limit, job_.precision),
-                          tensor_cores(next, job_.precision),
+    add_if(children, leaf(id, label, all * micro_batches, tensor_cores(limit, precision),
+                          tensor_cores(next, precision),
                           fmt::format("{} micro-batches x ({})", times_.micro_batches, text)));
   }
 
@@ -71,7 +71,6 @@ class LayerLeaves {
 
  private:
   const StepTimes& times_;
-  const Job& job_;
 };
 
 Breakdown head(const StepTimes& times) {
@@ -95,11 +94,14 @@ Breakdown head(const StepTimes& times) {
 }
 
 Breakdown compute(const StepTimes& times, const Job& job) {
-  const LayerLeaves layers(times, job);
+  const LayerLeaves layers(times);
   const LayerWork& w = layers.main().work;
   std::vector<Breakdown> c;
+  // Attention multiplies in 16 bits whatever the GEMMs do.
   const auto add = [&](const char* id, const char* label, auto part, const Work& work) {
-    layers.add(c, id, label, part, work.limit, work.next);
+    const bool narrow = &work != &w.attention;
+    layers.add(c, id, label, part, work.limit, work.next,
+               narrow ? job.precision : model::Precision::bf16);
   };
   add(
       "step.compute.gemm_forward", "GEMMs, forward",
@@ -153,13 +155,13 @@ Breakdown compute(const StepTimes& times, const Job& job) {
 }
 
 Breakdown communication(const StepTimes& times, const Job& job) {
-  const LayerLeaves layers(times, job);
+  const LayerLeaves layers(times);
   std::vector<Breakdown> c;
   const auto add = [&](const char* id, const char* label, auto which) {
     const Exposed& one = which(layers.main());
     layers.add(
         c, id, label, [&](const LayerTimes& t) { return which(t).time; }, one.limit.c_str(),
-        one.next.c_str());
+        one.next.c_str(), job.precision);
     if (!c.empty() && c.back().id == id) {
       c.back().formula += fmt::format("; {:.4g} ms with nothing hidden, operations of {:.4g} MB",
                                       ms(one.whole), one.bytes / 1e6);

@@ -78,7 +78,8 @@ void check_features(const Job& job, Faults& faults) {
                fmt::format("training with {} is not modelled in this release", what));
   };
   refuse(job.model.sparse_attention.has_value(), "/model", "sparse attention (an indexer)");
-  refuse(job.model.linear_attention.has_value(), "/model", "linear attention");
+  refuse(job.model.linear_attention && job.layout.cp > 1, "/parallelism/cp",
+         "linear attention or Mamba over context parallelism");
   refuse(job.layout.vp > 1 && job.schedule != Schedule::one_forward_one_backward,
          "/parallelism/schedule", "virtual stages in this schedule");
 }
@@ -175,6 +176,10 @@ void check_tensor_parallelism(const Job& job, Faults& faults) {
   };
   must_divide(m.heads, "attention heads");
   must_divide(m.ffn, "MLP columns");
+  if (m.linear_attention) {
+    must_divide(m.linear_attention->value_heads, "heads of linear attention");
+    must_divide(m.linear_attention->key_heads, "groups of linear attention");
+  }
   if (!m.latent_attention && m.kv_heads % tp != 0 && tp % m.kv_heads != 0) {
     faults.add(Code::not_divisible, "/parallelism/tp",
                fmt::format("tp {} and the {} key-value heads of {}: neither divides the other", tp,

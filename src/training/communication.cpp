@@ -93,7 +93,7 @@ Seconds Communication::exchange(const Job& job, Span span, double tokens) {
   const auto group = collective::expert_group(*catalog_, *cluster_->spec().instance, nodes, inside);
   collective::ExpertTraffic traffic;
   traffic.tokens = tokens;
-  traffic.hidden = static_cast<double>(job.model.hidden);
+  traffic.hidden = static_cast<double>(job.model.expert_hidden());
   traffic.top_k = static_cast<int>(job.model.experts->per_token);
   traffic.experts = static_cast<int>(job.model.experts->count);
   traffic.max_nodes = job.routing.nodes_per_token;

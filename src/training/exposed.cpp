@@ -81,7 +81,8 @@ Exposed tp_exposed(const Traffic& traffic, LayerKind kind) {
   const double bytes = element_bytes * tokens_of(job) * static_cast<double>(job.model.hidden);
   // Attention and MLP each gather and scatter; routed experts alone get tokens by the exchange.
   const bool experts_only = kind == LayerKind::experts && job.model.experts->shared == 0;
-  const double blocks = experts_only && job.layout.etp == 1 ? 1.0 : 2.0;
+  const double mixers = job.model.full_share() + job.model.linear_share();
+  const double blocks = mixers + (experts_only && job.layout.etp == 1 ? 0.0 : 1.0);
   const double forwards = forward_passes(job);
   const Span span = tp_span(job.layout);
   if (job.layout.sequence_parallel) {
@@ -150,8 +151,8 @@ Exposed ep_exposed(const Traffic& traffic) {
   if (l.ep == 1) return result;
   const Span span = ep_span(l);
   const double copies = routed_copies(job);
-  const double token = element_bytes * static_cast<double>(job.model.hidden) * tokens_of(job) /
-                       l.tp;  // one copy of every token of a rank
+  const double token = element_bytes * static_cast<double>(job.model.expert_hidden()) *
+                       tokens_of(job) / l.tp;  // one copy of every token of a rank
   const std::int64_t inside = std::max<std::int64_t>(
       1, std::min(span.size, traffic.communication.ranks_per_domain() / span.stride));
   const double domains = std::ceil(static_cast<double>(span.size) / static_cast<double>(inside));

@@ -117,6 +117,7 @@ Result<Framework> framework(const catalog::Catalog& catalog, std::string_view na
   f.weight_gather_bytes = read("dp.weight_gather_bytes");
   f.narrow_gather_bytes = read("dp.narrow_weight_gather_bytes");
   f.optimizer_bytes = read("optimizer.parameter_bytes");
+  f.scan_factor = read("linear_attention.scan_factor");
   f.step_overhead = milliseconds(read("step.overhead_ms"));
   f.cuda_context = gibibytes(read("memory.cuda_context_gib"));
   f.communication_buffers = gibibytes(read("memory.communication_buffers_gib"));

@@ -75,10 +75,10 @@ Work expert_work(const Kernels& kernels, const Framework& framework, const Job& 
   const double factor = kernels.in_step(job.precision).grouped_gemm;
   const bool frozen = job.adapters.has_value();
   const std::int64_t in = s.expert_ffn * (job.model.gated_mlp ? 2 : 1);
-  Work work =
-      products(kernels, job.precision, {each, in, s.hidden, s.local_experts}, factor, frozen);
-  work.add(products(kernels, job.precision, {each, s.hidden, s.expert_ffn, s.local_experts}, factor,
-                    frozen));
+  Work work = products(kernels, job.precision, {each, in, s.expert_hidden, s.local_experts}, factor,
+                       frozen);
+  work.add(products(kernels, job.precision, {each, s.expert_hidden, s.expert_ffn, s.local_experts},
+                    factor, frozen));
   constexpr double passes = 3.0;  // forward, and two backward
   const Seconds handling = framework.moe.expert * (real(s.local_experts) / passes);
   work.forward += handling;
@@ -124,7 +124,7 @@ struct Moved {
 
 /// Of a layer with two norms and two residuals the norms move half.
 double norms_alone(const Share& s) {
-  return real(s.norms) / 4.0;
+  return s.norms / 4.0;
 }
 
 Moved norms(const Framework::MemoryBound& f, const Share& s) {
@@ -157,7 +157,8 @@ Moved element_wise(const Framework& framework, const Job& job, const Share& s) {
   };
   add(activation(f, job.model.gated_mlp, tokens, s.mlp));
   add(activation(f, job.model.gated_mlp, s.routed_rows, s.expert_ffn));
-  add({f.attention_forward * rotated * tokens, f.attention_backward * rotated * tokens});
+  add({f.attention_forward * rotated * tokens * s.full,
+       f.attention_backward * rotated * tokens * s.full});
   if (!job.model.gated_mlp) {
     const double dropout =
         f.dropout_hidden * real(s.hidden) * s.split_tokens + f.dropout_mlp * real(s.mlp) * tokens;
@@ -176,31 +177,51 @@ Work dequantisation(const Kernels& kernels, const Job& job, LayerKind of) {
 }
 
 Work routing_work(const Kernels& kernels, const Framework& framework, const Share& s) {
-  const double moved = framework.moe.permute_bytes * s.routed_rows * real(s.hidden);
+  const double moved = framework.moe.permute_bytes * s.routed_rows * real(s.expert_hidden);
   return moving(kernels, {moved, moved}, framework.moe.permute_factor);
 }
 
 /// Conversion of GEMM inputs to fewer than 16 bits.
 Work cast_work(const Kernels& kernels, const Framework& framework, const Job& job, const Share& s,
-               const Linears& attention, const Linears& mlp) {
+               const Linears& attention, const Linears& linear_attention, const Linears& mlp) {
   Work none{{}, {}, {}, "HBM", "launch"};
   if (!narrow(job.precision)) return none;
-  const double tokens = real(s.tokens), h = real(s.hidden);
+  const double tokens = real(s.tokens), h = real(s.expert_hidden);
   double forward = 0.0, backward = 0.0;
-  for (const Linears* linears : {&attention, &mlp}) {
-    for (std::size_t i = 0; i < linears->count; ++i) {
-      const Linear& one = linears->list[i];
+  const auto add = [&](const Linears& linears, double share) {
+    for (std::size_t i = 0; i < linears.count; ++i) {
+      const Linear& one = linears.list[i];
       if (!one.narrow) continue;
       // Inputs and output gradients as wide as the residual stream are divided with it.
-      forward += real(one.in) * (one.in == s.hidden ? s.split_tokens : tokens);
-      backward += real(one.out) * (one.out == s.hidden ? s.split_tokens : tokens);
+      forward += share * real(one.in) * (one.in == s.hidden ? s.split_tokens : tokens);
+      backward += share * real(one.out) * (one.out == s.hidden ? s.split_tokens : tokens);
     }
-  }
+  };
+  add(attention, s.full);
+  add(linear_attention, s.linear);
+  add(mlp, 1.0);
   const double gate = job.model.gated_mlp ? 2.0 : 1.0;
   forward += s.routed_rows * (h + real(s.expert_ffn));
   backward += s.routed_rows * (h + gate * real(s.expert_ffn));
   return moving(kernels, {framework.cast_bytes * forward, framework.cast_bytes * backward},
                 framework.cast_factor);
+}
+
+/// The scan of linear attention, bound by HBM (arXiv 2405.21060, section 6, in chunks): the
+/// convolution reads and writes its channels, the scan reads them twice and its states four times
+/// a chunk in fp32, the gate and norm move the values three times. Two and a half times that
+/// backward, as attention.
+Work scan_work(const Kernels& kernels, const Framework& framework, const Job& job, const Share& s) {
+  if (!job.model.linear_attention) return {};
+  const model::LinearAttention& l = *job.model.linear_attention;
+  constexpr double chunk_tokens = 128.0, state_bytes = 4.0, state_passes = 4.0;
+  constexpr double channel_passes = 4.0, value_passes = 4.0, backward = 2.5;
+  const double states = real(l.value_heads * l.key_dim * l.value_dim) / chunk_tokens;
+  const double token =
+      wide_bytes * (channel_passes * real(l.channels()) + value_passes * real(l.values())) +
+      state_bytes * state_passes * states;
+  const double moved = token * real(s.tokens) / job.layout.tp;
+  return moving(kernels, {moved, backward * moved}, framework.scan_factor);
 }
 
 /// What the backward pass does again.
@@ -286,16 +307,21 @@ LayerWork layer_work(const Kernels& kernels, const Framework& framework, const J
                      LayerKind kind) {
   const Share s = share_of(job, kind);
   const Linears attention = attention_linears(job, s);
+  const Linears linear_attention = linear_attention_linears(job, s);
   const Linears mlp = mlp_linears(job, s, kind);
   LayerWork layer;
-  layer.gemm = linear_work(kernels, framework, job, s.tokens, attention);
+  layer.gemm = linear_work(kernels, framework, job, s.tokens, attention).times(s.full);
+  if (s.linear > 0.0)
+    layer.gemm.add(
+        linear_work(kernels, framework, job, s.tokens, linear_attention).times(s.linear));
   const Work mlp_work = linear_work(kernels, framework, job, s.tokens, mlp);
   layer.gemm.add(mlp_work);
-  layer.attention = attention_work(kernels, framework, job, s);
+  layer.attention = attention_work(kernels, framework, job, s).times(s.full);
+  if (s.linear > 0.0) layer.attention.add(scan_work(kernels, framework, job, s).times(s.linear));
   layer.memory_bound =
       moving(kernels, element_wise(framework, job, s), framework.memory_bound.factor);
   layer.memory_bound.add(dequantisation(kernels, job, kind));
-  layer.casts = cast_work(kernels, framework, job, s, attention, mlp);
+  layer.casts = cast_work(kernels, framework, job, s, attention, linear_attention, mlp);
   layer.experts = layer.routing = Work{{}, {}, {}, "HBM", "launch"};
   if (kind == LayerKind::experts) {
     layer.experts = expert_work(kernels, framework, job, s);

@@ -29,7 +29,7 @@ enum class LayerKind { dense, experts };
 struct LayerWork {
   Work gemm;             ///< projections, dense MLP, shared experts, router, adapters
   Work experts;          ///< products of routed experts
-  Work attention;        ///< its core
+  Work attention;        ///< its core: scores and values, or the scan of a state
   Work memory_bound;     ///< norms, activations, residuals, rotary embedding
   Work routing;          ///< permutation to and from experts
   Work casts;            ///< to fewer than 16 bits
@@ -73,7 +73,7 @@ struct LayerParameters {
 
 /// Sizes of one rank's share of a layer, for one micro-batch.
 struct Share {
-  std::int64_t norms = 2;   ///< of a layer
+  double norms = 2;         ///< of a layer
   std::int64_t tokens = 0;  ///< of the micro-batch, on the ranks of a TP group together
   std::int64_t hidden = 0, heads = 0, kv_heads = 0;
   std::int64_t query_dim = 0, value_dim = 0;  ///< of a head
@@ -82,6 +82,8 @@ struct Share {
   double split_tokens = 0;  ///< tokens of one rank where sequence parallelism divides them
   double routed_rows = 0;   ///< token copies that this rank's experts work on
   std::int64_t expert_ffn = 0, local_experts = 0;
+  std::int64_t expert_hidden = 0;  ///< width that routed experts read and write
+  double full = 1, linear = 0;     ///< blocks of full and of linear attention a layer
 
   [[nodiscard]] std::int64_t queries() const { return heads * query_dim; }
   [[nodiscard]] std::int64_t values() const { return heads * value_dim; }
@@ -108,6 +110,8 @@ struct Linears {
   void add(const Linear& linear) { list[count++] = linear; }
 };
 [[nodiscard]] Linears attention_linears(const Job& job, const Share& share);
+/// Of a block of linear attention; empty for models without.
+[[nodiscard]] Linears linear_attention_linears(const Job& job, const Share& share);
 [[nodiscard]] Linears mlp_linears(const Job& job, const Share& share, LayerKind kind);
 
 }  // namespace flowplan::training

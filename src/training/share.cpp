@@ -38,6 +38,9 @@ Share share_of(const Job& job, LayerKind kind) {
   s.split_tokens = count_of(s.tokens) / (l.sequence_parallel ? l.tp : 1.0);
   s.hidden = m.hidden;
   s.norms = m.norms_per_layer;
+  s.full = m.full_share();
+  s.linear = m.linear_share();
+  s.expert_hidden = m.expert_hidden();
   s.heads = divided(m.heads, l.tp);
   s.kv_heads = kv_heads_per_rank(job);
   s.query_dim = s.value_dim = m.head_dim;
@@ -78,6 +81,15 @@ Linears attention_linears(const Job& job, const Share& s) {
   return linears;
 }
 
+Linears linear_attention_linears(const Job& job, const Share& s) {
+  Linears linears;
+  if (!job.model.linear_attention) return linears;
+  const model::LinearAttention& l = *job.model.linear_attention;
+  linears.add({s.hidden, divided(l.inputs(), job.layout.tp), true});
+  linears.add({divided(l.values(), job.layout.tp), s.hidden, true});
+  return linears;
+}
+
 Linears mlp_linears(const Job& job, const Share& s, LayerKind kind) {
   Linears linears;
   const bool adapted = job.adapters && job.adapters->mlp;
@@ -89,6 +101,10 @@ Linears mlp_linears(const Job& job, const Share& s, LayerKind kind) {
     Linear router{s.hidden, job.model.experts->count};
     router.narrow = false;
     linears.add(router);
+    if (job.model.experts->latent > 0) {
+      linears.add({s.hidden, s.expert_hidden});
+      linears.add({s.expert_hidden, s.hidden});
+    }
   }
   return linears;
 }
@@ -96,20 +112,28 @@ Linears mlp_linears(const Job& job, const Share& s, LayerKind kind) {
 LayerParameters layer_parameters_per_rank(const Job& job, LayerKind kind) {
   const Share s = share_of(job, kind);
   LayerParameters p;
-  for (const Linears& linears : {attention_linears(job, s), mlp_linears(job, s, kind)}) {
+  const auto add = [&](const Linears& linears, double share) {
     for (std::size_t i = 0; i < linears.count; ++i)
-      p.common += count_of(linears.list[i].in) * count_of(linears.list[i].out);
-  }
+      p.common += share * count_of(linears.list[i].in) * count_of(linears.list[i].out);
+  };
+  add(attention_linears(job, s), s.full);
+  add(linear_attention_linears(job, s), s.linear);
+  add(mlp_linears(job, s, kind), 1.0);
   const model::Transformer& m = job.model;
+  if (m.linear_attention) {
+    const model::LinearAttention& l = *m.linear_attention;
+    p.common += s.linear * count_of(l.convolution * l.channels()) / job.layout.tp;
+  }
   // The norms of heads and latents are small, but counted.
-  p.common += count_of(m.norms_per_layer * m.hidden) * (m.norm_bias ? 2.0 : 1.0);
+  p.common += m.norms_per_layer * count_of(m.hidden) * (m.norm_bias ? 2.0 : 1.0);
   if (m.qk_norm) p.common += 2.0 * count_of(m.head_dim);
   if (m.latent_attention) {
     p.common += count_of(m.latent_attention->q_rank + m.latent_attention->kv_rank);
   }
   if (kind == LayerKind::experts) {
     const double matrices = m.gated_mlp ? 3.0 : 2.0;
-    p.experts = count_of(s.local_experts) * matrices * count_of(m.hidden) * count_of(s.expert_ffn);
+    p.experts =
+        count_of(s.local_experts) * matrices * count_of(s.expert_hidden) * count_of(s.expert_ffn);
   }
   return p;
 }
@@ -123,13 +147,15 @@ double adapter_parameters_per_rank(const Job& job) {
   const Share s = share_of(job, LayerKind::dense);
   const auto rank = count_of(job.adapters->rank);
   double sum = 0.0;
-  for (const Linears& linears :
-       {attention_linears(job, s), mlp_linears(job, s, LayerKind::dense)}) {
+  const auto add = [&](const Linears& linears, double share) {
     for (std::size_t i = 0; i < linears.count; ++i) {
       const Linear& one = linears.list[i];
-      if (one.adapted) sum += rank * (count_of(one.in) + count_of(one.out));
+      if (one.adapted) sum += share * rank * (count_of(one.in) + count_of(one.out));
     }
-  }
+  };
+  add(attention_linears(job, s), s.full);
+  add(linear_attention_linears(job, s), s.linear);
+  add(mlp_linears(job, s, LayerKind::dense), 1.0);
   return sum;
 }
 

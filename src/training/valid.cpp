@@ -34,6 +34,11 @@ bool tensors_divide(const Job& job) {
   const Layout& l = job.layout;
   if (m.heads % l.tp != 0 || m.ffn % l.tp != 0) return false;
   if (!m.latent_attention && m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) return false;
+  if (m.linear_attention) {
+    if (m.linear_attention->value_heads % l.tp != 0 || m.linear_attention->key_heads % l.tp != 0)
+      return false;
+    if (l.cp > 1) return false;
+  }
   const std::int64_t split = l.cp * (l.sequence_parallel ? l.tp : 1);
   if (job.seq_len % split != 0) return false;
   const bool by_heads = job.context_parallel == ContextParallel::all_to_all;

@@ -76,11 +76,11 @@ TEST_CASE("unknown names are refused with the nearest one") {
 }
 
 TEST_CASE("models of other architectures are listed but refused with the reason") {
-  const auto mamba = our_catalog().transformer("nemotron-3-nano-30b-a3b");
-  REQUIRE_FALSE(mamba.has_value());
-  CHECK(mamba.error().front().code == Code::unsupported_feature);
-  CHECK_THAT(mamba.error().front().message, Catch::Contains("Mamba"));
-  CHECK(our_catalog().model_entry("nemotron-3-nano-30b-a3b") != nullptr);
+  const auto unnamed = our_catalog().transformer("nemotron-3-ultra-550b-a55b");
+  REQUIRE_FALSE(unnamed.has_value());
+  CHECK(unnamed.error().front().code == Code::unsupported_feature);
+  CHECK_THAT(unnamed.error().front().message, Catch::Contains("hybrid_override_pattern"));
+  CHECK(our_catalog().model_entry("nemotron-3-ultra-550b-a55b") != nullptr);
 }
 
 TEST_CASE("every model has a source and dimensions that make sense") {

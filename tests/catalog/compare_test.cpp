@@ -91,7 +91,7 @@ TEST_CASE("entries of different kinds and unknown ones are refused") {
   CHECK_THAT(both.error()[1].hint, Catch::Contains("llama3-70b"));
   CHECK(sheet(our_catalog(), "A100").error().front().code == Code::ambiguous_name);
   CHECK(sheet(our_catalog(), "p6").error().front().code == Code::ambiguous_name);
-  CHECK(sheet(our_catalog(), "nemotron-nano").error().front().code == Code::unsupported_feature);
+  CHECK(sheet(our_catalog(), "nemotron-ultra").error().front().code == Code::unsupported_feature);
 }
 
 TEST_CASE("an ambiguous instance that is also a GPU shows the GPU") {

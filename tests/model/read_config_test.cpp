@@ -86,6 +86,55 @@ TEST_CASE("gated linear attention is read, counted and keeps a state of constant
   CHECK(kv_bytes(*m, 0, Precision::bf16) == linear_state_bytes(*m));
 }
 
+TEST_CASE("a Mamba hybrid is read block by block and counts to its checkpoint's parameters") {
+  const std::string nano =
+      R"({"model_type": "nemotron_h", "num_hidden_layers": 52, "hidden_size": 2688,
+          "intermediate_size": 1856, "num_attention_heads": 32, "num_key_value_heads": 2,
+          "head_dim": 128, "vocab_size": 131072, "tie_word_embeddings": false,
+          "n_routed_experts": 128, "num_experts_per_tok": 6, "moe_intermediate_size": 1856,
+          "n_shared_experts": 1, "moe_shared_expert_intermediate_size": 3712,
+          "mamba_num_heads": 64, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8,
+          "conv_kernel": 4, "hybrid_override_pattern": ")";
+  const auto m = read(nano + R"(MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"})");
+  REQUIRE(m.has_value());
+  CHECK(m->layers == 23);  // blocks of experts; 23 of Mamba-2 and 6 of attention go with them
+  CHECK(m->linear_attention->layers == 23);
+  CHECK(m->linear_attention->full_layers == 6);
+  CHECK(m->norms_per_layer == Approx(52.0 / 23.0));
+  CHECK(m->experts->shared == 2);
+  // A Mamba-2 block: z, x (4096 each), B, C (1024 each) and 64 steps; 4 taps over x, B and C; the
+  // output. Attention: 32 heads, 2 of keys. Each expert two matrices.
+  const double mamba = 2688.0 * (2 * 4096 + 2 * 1024 + 64) + 4.0 * 6144 + 4096.0 * 2688;
+  const double attention = 2.0 * 2688 * 128 * (32 + 2);
+  const Parameters p = count_parameters(*m);
+  CHECK(p.attention * 23.0 == Approx(23.0 * mamba + 6.0 * attention));
+  CHECK(p.total == 31577937344.0);  // "30B-A3B": 31.6 B in the checkpoint
+  CHECK(p.active == Approx(3.58e9).epsilon(0.001));
+  CHECK(kv_bytes_per_token(*m, Precision::bf16).value() == 6.0 * 2.0 * 2.0 * 128.0 * 2.0);
+  // Dense hybrids name their MLPs; a pattern of both kinds or of other letters is refused.
+  CHECK(read(nano + R"(M-M*-"})")->layers == 2);
+  CHECK_FALSE(read(nano + R"(M-M*-"})")->experts.has_value());
+  CHECK_FALSE(read(nano + R"(M-M*E"})"));
+  CHECK_FALSE(read(nano + R"(MEX"})"));
+}
+
+TEST_CASE("experts behind a projection to fewer dimensions count at that width") {
+  const auto m = read(
+      R"({"model_type": "nemotron_h", "num_hidden_layers": 2, "hidden_size": 4096,
+          "intermediate_size": 2688, "num_attention_heads": 32, "num_key_value_heads": 2,
+          "head_dim": 128, "vocab_size": 131072, "n_routed_experts": 512,
+          "num_experts_per_tok": 22, "moe_intermediate_size": 2688, "n_shared_experts": 1,
+          "moe_shared_expert_intermediate_size": 5376, "moe_latent_size": 1024,
+          "mamba_num_heads": 128, "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8,
+          "hybrid_override_pattern": "ME"})");
+  REQUIRE(m.has_value());
+  const Parameters p = count_parameters(*m);
+  CHECK(p.routed_experts == 512.0 * 2.0 * 1024.0 * 2688.0);
+  // Two shared ones at the model's width, the router, and the way to the latents and back.
+  CHECK(p.expert_mlp - p.routed_experts ==
+        2.0 * 2.0 * 4096.0 * 2688.0 + 4096.0 * 512.0 + 2.0 * 4096.0 * 1024.0);
+}
+
 TEST_CASE("sliding attention is read from the list of layer types") {
   const std::string gpt_oss =
       R"({"model_type": "gpt_oss", "num_hidden_layers": 4, "hidden_size": 64,
@@ -223,7 +272,11 @@ TEST_CASE("other architectures are refused with the reason") {
                               "mamba_num_heads": 64})");
   REQUIRE_FALSE(mamba.has_value());
   CHECK(mamba.error()[0].code == Code::unsupported_feature);
-  CHECK_THAT(mamba.error()[0].message, Catch::Contains("Mamba"));
+  CHECK_THAT(mamba.error()[0].message, Catch::Contains("hybrid_override_pattern"));
+  const auto jamba = read(R"({"model_type": "jamba", "num_hidden_layers": 52,
+                              "mamba_num_heads": 64})");
+  REQUIRE_FALSE(jamba.has_value());
+  CHECK_THAT(jamba.error()[0].message, Catch::Contains("Mamba"));
 
   const auto typo = read(R"({"model_type": "lama"})");
   REQUIRE_FALSE(typo.has_value());

@@ -177,12 +177,19 @@ TEST_CASE("more GPUs than the cluster has") {
   CHECK(fault(job).code == Code::layout_mismatch);
 }
 
-TEST_CASE("linear attention can be served, not trained") {
+TEST_CASE("linear attention is divided by tensor, not by context parallelism") {
   Job job = llama_70b(64);
-  job.model.linear_attention = model::LinearAttention{60, 16, 64, 128, 128, 4};
+  job.model.linear_attention = model::LinearAttention{60, 20, 16, 64, 128, 128, 4};
+  CHECK(check(the_catalog(), eight_p5(), job).empty());
+  job.model.linear_attention->key_heads = 2;
+  CHECK(fault(job).place.pointer == "/workload/parallelism/tp");  // tp 4
+  job.model.linear_attention->key_heads = 16;
+  job.layout.cp = 2;
+  job.layout.dp = 2;
+  job.global_batch = 32;
   const Diagnostic d = fault(job);
   CHECK(d.code == Code::unsupported_feature);
-  CHECK(d.place.pointer == "/workload/model");
+  CHECK(d.place.pointer == "/workload/parallelism/cp");
 }
 
 }  // namespace check_test

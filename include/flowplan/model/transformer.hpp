@@ -19,6 +19,9 @@ struct Experts {
   std::int64_t dense_layers = 0;  ///< leading layers with a dense MLP instead
   std::int64_t every = 1;         ///< after those, one layer in so many has experts
   bool shared_gate = false;       ///< a learned scalar gate before the shared experts
+  /// Width of the routed experts' input and output where tokens are projected to fewer dimensions
+  /// before they are dispatched (LatentMoE of Nemotron 3); 0: the model's.
+  std::int64_t latent = 0;
 };
 
 /// Multi-head latent attention (DeepSeek-V2/V3).
@@ -34,15 +37,30 @@ struct SparseAttention {
   std::int64_t heads = 0, head_dim = 0;  ///< of the indexer
 };
 
-/// Gated linear attention with a state of constant size in some of the layers (Qwen3-Next,
-/// Qwen3.5); the others attend to every key.
+/// Blocks with a state of constant size: gated linear attention in some of the layers (Qwen3-Next,
+/// Qwen3.5), or Mamba-2 (Nemotron-H and 3), whose groups' B and C are keys and queries, whose
+/// states are key dimensions and whose heads' channels are values.
 struct LinearAttention {
-  std::int64_t layers = 0;  ///< so many of the model's layers
+  std::int64_t layers = 0;       ///< so many blocks in the model
+  std::int64_t full_layers = 0;  ///< and so many that attend to every key
   std::int64_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
   std::int64_t convolution = 0;  ///< taps of the short convolution over q, k and v
+  bool mamba = false;
+
+  [[nodiscard]] std::int64_t keys() const { return key_heads * key_dim; }
+  [[nodiscard]] std::int64_t values() const { return value_heads * value_dim; }
+  /// Columns of the input projection: q, k, v, an output gate, and a step size a value head (and
+  /// its decay where that is not learned alone).
+  [[nodiscard]] std::int64_t inputs() const {
+    return 2 * keys() + 2 * values() + (mamba ? 1 : 2) * value_heads;
+  }
+  /// Channels of the convolution.
+  [[nodiscard]] std::int64_t channels() const { return 2 * keys() + values(); }
 };
 
-/// The dimensions of a decoder-only transformer.
+/// The dimensions of a decoder-only transformer. A layer is an MLP or experts with the mixers that
+/// go with it; of a hybrid whose blocks stand alone (Nemotron-H) there are as many as MLPs, and
+/// mixers and norms are averaged over them.
 struct Transformer {
   std::string name;
   std::int64_t layers = 0;
@@ -55,23 +73,30 @@ struct Transformer {
   std::int64_t context = 0;  ///< longest position; 0 when unknown
   bool gated_mlp = true;     ///< SwiGLU: three matrices; false: two
   bool tied_embeddings = false;
-  bool attention_bias = false;       ///< on the q, k and v projections
-  bool output_bias = false;          ///< on the attention output projection
-  bool mlp_bias = false;             ///< on the MLP matrices and the router
-  bool learned_positions = false;    ///< a position embedding of `context` rows
-  bool norm_bias = false;            ///< LayerNorm with bias instead of RMSNorm
-  std::int64_t norms_per_layer = 2;  ///< over the hidden width; 4 with norms after the blocks too
-  bool qk_norm = false;              ///< a norm over each query and key head
-  bool attention_sinks = false;      ///< one learned logit a head
-  bool attention_gate = false;       ///< the query projection makes an output gate too
-  std::int64_t mtp_layers = 0;       ///< multi-token prediction
-  std::int64_t sliding_window = 0;   ///< 0: none
-  double sliding_share = 0.0;        ///< share of the layers that use the window, 0..1
+  bool attention_bias = false;      ///< on the q, k and v projections
+  bool output_bias = false;         ///< on the attention output projection
+  bool mlp_bias = false;            ///< on the MLP matrices and the router
+  bool learned_positions = false;   ///< a position embedding of `context` rows
+  bool norm_bias = false;           ///< LayerNorm with bias instead of RMSNorm
+  double norms_per_layer = 2;       ///< over the hidden width; 4 with norms after the blocks too
+  bool qk_norm = false;             ///< a norm over each query and key head
+  bool attention_sinks = false;     ///< one learned logit a head
+  bool attention_gate = false;      ///< the query projection makes an output gate too
+  std::int64_t mtp_layers = 0;      ///< multi-token prediction
+  std::int64_t sliding_window = 0;  ///< 0: none
+  double sliding_share = 0.0;       ///< share of the layers that use the window, 0..1
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent_attention;
   std::optional<SparseAttention> sparse_attention;
   std::optional<LinearAttention> linear_attention;
 
+  /// Blocks of full (or windowed) attention over layers, and of linear attention.
+  [[nodiscard]] double full_share() const;
+  [[nodiscard]] double linear_share() const;
+  /// Width that routed experts read and write.
+  [[nodiscard]] std::int64_t expert_hidden() const {
+    return experts && experts->latent > 0 ? experts->latent : hidden;
+  }
   /// Layers with experts; 0 for a dense model.
   [[nodiscard]] std::int64_t moe_layers() const;
   /// Layers with a dense MLP: the rest.

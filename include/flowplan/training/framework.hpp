@@ -69,6 +69,8 @@ struct Framework {
     double captured_factor = 1;  ///< of host time in expert layers replayed from CUDA graphs
   } moe;
 
+  double scan_factor = 1;  ///< time of linear attention's scan over bytes / usable HBM
+
   Bytes cuda_context{};           ///< held by the driver and libraries on each GPU
   Bytes communication_buffers{};  ///< NCCL channels, workspaces of the matrix library
   double fragmentation = 0;       ///< share of the allocated memory that the allocator cannot use
