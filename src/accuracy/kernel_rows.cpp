@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "flowplan/accuracy/kernel_fit.hpp"
 #include "flowplan/accuracy/validate.hpp"
 #include "flowplan/compute/kernel_table.hpp"
 
@@ -13,6 +15,7 @@ namespace flowplan::accuracy {
 namespace {
 
 using compute::KernelTable;
+using compute::TableUse;
 
 /// The catalog's name of a GPU of these files.
 std::string_view gpu_id(std::string_view gpu) {
@@ -55,10 +58,36 @@ class Numbers {
 using Predict = std::optional<Seconds> (*)(const KernelTable&, Numbers&);
 using TypeOf = std::string (*)(const Numbers&);
 
-/// Predicts every row of a file of kernel latencies in milliseconds.
-std::vector<Row> kernel_rows(const catalog::Catalog& catalog, const CsvTable& table, TypeOf type,
-                             Predict predict) {
-  std::map<std::string, std::optional<KernelTable>> kernels;  // by GPU as spelt
+/// How rows of a file of kernel latencies in milliseconds are read.
+struct KernelFormat {
+  std::string_view marks;  ///< a column that no other has
+  TypeOf type;
+  Predict predict;
+  std::vector<std::string_view> group;  ///< columns whose values leave rows out together
+};
+
+/// The tables of GPUs as the files spell them, each read once.
+class Tables {
+ public:
+  explicit Tables(const catalog::Catalog& catalog) : catalog_(catalog) {}
+  const std::optional<KernelTable>& of(const std::string& gpu) {
+    const auto [entry, fresh] = tables_.try_emplace(gpu);
+    if (fresh) {
+      if (const auto found = catalog_.gpu(std::string(gpu_id(gpu)))) {
+        if (auto known = KernelTable::on(catalog_, **found)) entry->second = std::move(*known);
+      }
+    }
+    return entry->second;
+  }
+
+ private:
+  const catalog::Catalog& catalog_;
+  std::map<std::string, std::optional<KernelTable>> tables_;
+};
+
+std::vector<Row> kernel_rows(const catalog::Catalog& catalog, const CsvTable& table,
+                             const KernelFormat& format, std::vector<TableUse>* uses = nullptr) {
+  Tables kernels(catalog);
   std::vector<Row> rows;
   rows.reserve(table.rows());
   for (std::size_t i = 0; i < table.rows(); ++i) {
@@ -66,23 +95,19 @@ std::vector<Row> kernel_rows(const catalog::Catalog& catalog, const CsvTable& ta
     row.id = std::to_string(i);
     row.metric = "latency";
     const std::string& gpu = table.text(i, "gpu");
-    const auto [entry, fresh] = kernels.try_emplace(gpu);
-    if (fresh) {
-      if (const auto found = catalog.gpu(std::string(gpu_id(gpu)))) {
-        if (auto known = KernelTable::on(catalog, **found)) entry->second = std::move(*known);
-      }
-    }
+    const std::optional<KernelTable>& of_gpu = kernels.of(gpu);
     Numbers numbers(table, i);
-    const std::string name = type(numbers);
+    const std::string name = format.type(numbers);
     row.by = {{"gpu", gpu}, {"type", name}};
+    TableUse use;
     const auto measured = table.number(i, "latency");
     if (!measured || *measured <= 0.0) {
       row.skipped = "no measured value";
-    } else if (!entry->second) {
+    } else if (!of_gpu) {
       row.skipped = "no kernel tables for its GPU";
     } else {
       row.measured = *measured;
-      const auto time = predict(*entry->second, numbers);
+      const auto time = format.predict(uses == nullptr ? *of_gpu : of_gpu->recording(use), numbers);
       if (!numbers.complete()) {
         row.skipped = "sizes are not stated";
       } else if (!time) {
@@ -92,6 +117,7 @@ std::vector<Row> kernel_rows(const catalog::Catalog& catalog, const CsvTable& ta
       }
     }
     rows.push_back(std::move(row));
+    if (uses != nullptr) uses->push_back(std::move(use));
   }
   return rows;
 }
@@ -150,45 +176,75 @@ double skew(const std::string& distribution) {
   return distribution == "power_law_1.01" ? 1.0 : 2.0;
 }
 
+std::optional<Seconds> predict_gemm(const KernelTable& kernels, Numbers& row) {
+  return kernels.gemm(gemm_type(row), row("m"), row("n"), row("k"));
+}
+
+std::optional<Seconds> predict_latent(const KernelTable& kernels, Numbers& row) {
+  compute::LatentShape shape;
+  shape.batch = row("batch_size");
+  shape.heads = row("num_heads");
+  if (!is_prefill(row)) {
+    shape.tokens = row("step") + 1.0;
+    return kernels.latent_decode(cache_type(row), shape);
+  }
+  shape.tokens = row("isl");
+  return kernels.latent_prefill(cache_type(row), shape);
+}
+
+std::optional<Seconds> predict_experts(const KernelTable& kernels, Numbers& row) {
+  compute::ExpertsShape shape;
+  shape.tokens = row("num_tokens");
+  shape.hidden = row("hidden_size");
+  shape.ffn = row("inter_size");
+  shape.per_token = row("topk");
+  shape.experts = row("num_experts");
+  shape.tp = row("moe_tp_size");
+  shape.ep = row("moe_ep_size");
+  shape.skew = skew(row.text("distribution"));
+  return kernels.experts(experts_type(row), shape);
+}
+
+const KernelFormat gemms{"gemm_dtype", gemm_type, predict_gemm, {"n", "k"}};
+const KernelFormat latents{"mla_dtype", cache_type, predict_latent, {"num_heads"}};
+const KernelFormat experts{"moe_dtype", experts_type, predict_experts, {"inter_size"}};
+const KernelFormat attentions{"attn_dtype", attention_type, predict_attention, {"num_heads"}};
+
 }  // namespace
 
 std::vector<Row> gemm_rows(const catalog::Catalog& catalog, const CsvTable& table) {
-  return kernel_rows(catalog, table, gemm_type, [](const KernelTable& kernels, Numbers& row) {
-    return kernels.gemm(gemm_type(row), row("m"), row("n"), row("k"));
-  });
+  return kernel_rows(catalog, table, gemms);
 }
 
 std::vector<Row> attention_rows(const catalog::Catalog& catalog, const CsvTable& table) {
-  return kernel_rows(catalog, table, attention_type, predict_attention);
+  return kernel_rows(catalog, table, attentions);
 }
 
 std::vector<Row> latent_rows(const catalog::Catalog& catalog, const CsvTable& table) {
-  return kernel_rows(catalog, table, cache_type, [](const KernelTable& kernels, Numbers& row) {
-    compute::LatentShape shape;
-    shape.batch = row("batch_size");
-    shape.heads = row("num_heads");
-    if (!is_prefill(row)) {
-      shape.tokens = row("step") + 1.0;
-      return kernels.latent_decode(cache_type(row), shape);
-    }
-    shape.tokens = row("isl");
-    return kernels.latent_prefill(cache_type(row), shape);
-  });
+  return kernel_rows(catalog, table, latents);
 }
 
 std::vector<Row> experts_rows(const catalog::Catalog& catalog, const CsvTable& table) {
-  return kernel_rows(catalog, table, experts_type, [](const KernelTable& kernels, Numbers& row) {
-    compute::ExpertsShape shape;
-    shape.tokens = row("num_tokens");
-    shape.hidden = row("hidden_size");
-    shape.ffn = row("inter_size");
-    shape.per_token = row("topk");
-    shape.experts = row("num_experts");
-    shape.tp = row("moe_tp_size");
-    shape.ep = row("moe_ep_size");
-    shape.skew = skew(row.text("distribution"));
-    return kernels.experts(experts_type(row), shape);
-  });
+  return kernel_rows(catalog, table, experts);
+}
+
+std::optional<std::vector<KernelSample>> kernel_samples(const catalog::Catalog& catalog,
+                                                        const CsvTable& table) {
+  for (const KernelFormat* format : {&gemms, &latents, &experts, &attentions}) {
+    if (!table.column(format->marks) || !table.column("latency")) continue;
+    std::vector<TableUse> uses;
+    std::vector<Row> rows = kernel_rows(catalog, table, *format, &uses);
+    std::vector<KernelSample> samples;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].predicted) continue;
+      std::string group;
+      for (const std::string_view column : format->group)
+        group += table.text(i, column) + " ";
+      samples.push_back({std::move(rows[i]), std::move(uses[i]), std::move(group)});
+    }
+    return samples;
+  }
+  return std::nullopt;
 }
 
 }  // namespace flowplan::accuracy

@@ -11,8 +11,10 @@
 #include "command.hpp"
 #include "flowplan/accuracy/compare_log.hpp"
 #include "flowplan/accuracy/fit.hpp"
+#include "flowplan/accuracy/kernel_fit.hpp"
 #include "flowplan/accuracy/training_fit.hpp"
 #include "flowplan/base/text_file.hpp"
+#include "flowplan/report/kernel_fit.hpp"
 #include "flowplan/report/measured_log.hpp"
 #include "flowplan/report/training_fit.hpp"
 
@@ -182,19 +184,40 @@ int fit_steps(const Arguments& arguments, Session& session, const catalog::Catal
               0);
 }
 
-/// A single table of rows of training; nothing when the measurements are something else.
-std::optional<CsvTable> training_table(const Arguments& arguments) {
+int fit_surfaces(const Arguments& arguments, Session& session,
+                 const std::vector<accuracy::KernelSample>& samples) {
+  if (!arguments.has("leave-out") || arguments.has("overlay")) {
+    return refuse(session, error(Code::usage, "kernels are fitted to be left out",
+                                 "give --leave-out; the catalog has the surfaces of all rows"));
+  }
+  const auto report = accuracy::fit_kernels(samples);
+  if (!report) return refuse(session, report.error());
+  if (const auto written = write_beside(arguments, "residuals",
+                                        [&] { return accuracy::kernel_fit_residuals(*report); });
+      !written)
+    return refuse(session, written.error());
+  return emit(arguments, session,
+              renderings(session, [&] { return report::kernel_fit(*report); },
+                         {{"json", [&] { return report::kernel_fit_json(*report); }}}),
+              0);
+}
+
+/// A single table; nothing when the measurements are something else.
+std::optional<CsvTable> single_table(const Arguments& arguments) {
   if (arguments.positionals.size() != 1 || !arguments.positionals[0].ends_with(".csv")) return {};
   auto table = CsvTable::read(arguments.positionals[0]);
-  if (!table || !accuracy::is_training_table(*table)) return {};
+  if (!table) return {};
   return std::move(*table);
 }
 
 int fit(const Arguments& arguments, Session& session) {
   const auto catalog = load_catalog(arguments, session);
   if (!catalog) return refuse(session, catalog.error());
-  if (const auto table = training_table(arguments))
-    return fit_steps(arguments, session, *catalog, *table);
+  if (const auto table = single_table(arguments)) {
+    if (accuracy::is_training_table(*table)) return fit_steps(arguments, session, *catalog, *table);
+    if (const auto samples = accuracy::kernel_samples(*catalog, *table))
+      return fit_surfaces(arguments, session, *samples);
+  }
   const auto result = fitted(arguments, *catalog);
   if (!result) return refuse(session, result.error());
   const auto overlay = [&] {
@@ -223,7 +246,9 @@ Command fit_command() {
       "one "
       "file of training rows as tests/accuracy/training.csv. Figures that the measurements tell "
       "are "
-      "fitted, the others kept; --overlay writes a file for --catalog.",
+      "fitted, the others kept; --overlay writes a file for --catalog. Of one file of kernel "
+      "latencies, as ai-dynamo/aiconfigurator has them, --leave-out says how the shipped surfaces "
+      "hold on sizes left out.",
       {{"MEASUREMENTS", "Logs of nccl-tests, or CSV files of rows.", 1, 1000000}},
       {{"instance", 0, "INSTANCE", "Instance type that they were measured on.", false, {}},
        {"nodes",

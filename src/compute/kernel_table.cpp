@@ -69,12 +69,6 @@ const Type* find_type(std::string_view name) {
   return found == types.end() ? nullptr : &*found;
 }
 
-/// A law's constants and its surface.
-struct Table {
-  std::vector<double> law;
-  Surface surface;
-};
-
 constexpr double norm = 4.0;  // both terms overlap: the figures were fitted with it
 
 double joined(double a, double b) {
@@ -92,6 +86,12 @@ constexpr double cached_latent = 576.0, latent_product = 1088.0;  // 512 + 64; 5
 constexpr double element_wise_hbm = 0.7;
 
 }  // namespace
+
+/// A law's constants and its surface.
+struct KernelTable::Table {
+  std::vector<double> law;
+  std::shared_ptr<const Surface> surface;
+};
 
 struct KernelTable::Data {
   std::map<std::string, Table, std::less<>> tables;  // "gemm.bf16"
@@ -178,13 +178,28 @@ Result<KernelTable> KernelTable::on(const catalog::Catalog& catalog, const catal
       for (double& value : surface)
         value *= permille;
       data->tables.emplace(fmt::format("{}.{}", kind.name, type),
-                           Table{entry.values, Surface(knots, kind.pairs, std::move(surface))});
+                           Table{entry.values, std::make_shared<const Surface>(
+                                                   knots, kind.pairs, std::move(surface))});
     }
   }
   if (!faults.empty()) return fail(std::move(faults));
   KernelTable table;
   table.data_ = std::move(data);
   return table;
+}
+
+KernelTable KernelTable::recording(TableUse& use) const {
+  KernelTable table = *this;
+  table.use_ = &use;
+  return table;
+}
+
+Seconds KernelTable::corrected(std::string_view kind, std::string_view type, const Table& table,
+                               double law_s, std::span<const double> features) const {
+  if (use_ != nullptr)
+    *use_ = {
+        fmt::format("{}.{}", kind, type), law_s, {features.begin(), features.end()}, table.surface};
+  return Seconds(law_s * table.surface->factor(features));
 }
 
 std::optional<KernelTime> KernelTable::product(std::string_view type,
@@ -205,7 +220,7 @@ std::optional<KernelTime> KernelTable::product(std::string_view type,
   KernelTime result = gemm_time(shape, rates, data_->tiles);
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
              k = static_cast<double>(shape.k);
-  result.time *= table->surface.factor(std::array{std::log2(m), std::log2(n), std::log2(k)});
+  result.time *= table->surface->factor(std::array{std::log2(m), std::log2(n), std::log2(k)});
   const Flops flops(2.0 * m * n * k * static_cast<double>(shape.groups));
   result.time = std::max(result.time, flops / rates.peak);
   return result;
@@ -218,8 +233,9 @@ std::optional<Seconds> KernelTable::gemm(std::string_view type, double m, double
   if (table == nullptr || kind == nullptr) return std::nullopt;
   double time = data_->matmul(table->law, *kind, m, n, k, 1.0, m) + micro * table->law[3];
   if (table->law.size() > 4) time += m * k * quantised_bytes / (data_->hbm * table->law[4]);
-  time *= table->surface.factor(std::array{std::log2(m), std::log2(n), std::log2(k)});
-  return Seconds(std::max(time, 2.0 * m * n * k / data_->peak_of(*kind)));
+  const Seconds whole =
+      corrected("gemm", type, *table, time, std::array{std::log2(m), std::log2(n), std::log2(k)});
+  return std::max(whole, Seconds(2.0 * m * n * k / data_->peak_of(*kind)));
 }
 
 std::optional<Seconds> KernelTable::prefill(std::string_view type,
@@ -245,7 +261,7 @@ std::optional<Seconds> KernelTable::prefill(std::string_view type,
       shape.window > 0.0 && shape.window < s ? std::log2(s / shape.window) : 0.0,
       std::log2(caches),
       shape.narrow_kv ? 1.0 : 0.0};
-  return Seconds(time * table->surface.factor(features));
+  return corrected("prefill", type, *table, time, features);
 }
 
 std::optional<Seconds> KernelTable::decode(std::string_view cache, const DecodeShape& shape) const {
@@ -268,7 +284,7 @@ std::optional<Seconds> KernelTable::decode(std::string_view cache, const DecodeS
                                 ? std::log2(shape.context / shape.window)
                                 : 0.0,
                             std::log2(shape.batch)};
-  return Seconds(time * table->surface.factor(features));
+  return corrected("decode", cache, *table, time, features);
 }
 
 std::optional<Seconds> KernelTable::latent_prefill(std::string_view cache,
@@ -281,8 +297,8 @@ std::optional<Seconds> KernelTable::latent_prefill(std::string_view cache,
   const double bytes = result_bytes * s * heads * 2.0 * (latent_key + latent_value);
   const double time = micro * law[3] + joined(heads * (latent_key + latent_value) * s * s / rate,
                                               bytes / (data_->hbm * law[2]));
-  return Seconds(time * table->surface.factor(
-                            std::array{std::log2(s), std::log2(heads), std::log2(shape.heads)}));
+  return corrected("latent_prefill", cache, *table, time,
+                   std::array{std::log2(s), std::log2(heads), std::log2(shape.heads)});
 }
 
 std::optional<Seconds> KernelTable::latent_decode(std::string_view cache,
@@ -296,8 +312,8 @@ std::optional<Seconds> KernelTable::latent_decode(std::string_view cache,
       micro * law[2] +
       joined(kind->input_bytes * cached_latent * s * b / (data_->hbm * law[0]),
              b * h * 2.0 * latent_product * s / (data_->peak.at(model::Precision::bf16) * law[1]));
-  return Seconds(time *
-                 table->surface.factor(std::array{std::log2(s), std::log2(b), std::log2(h)}));
+  return corrected("latent_decode", cache, *table, time,
+                   std::array{std::log2(s), std::log2(b), std::log2(h)});
 }
 
 std::optional<Seconds> KernelTable::experts(std::string_view type,
@@ -320,7 +336,7 @@ std::optional<Seconds> KernelTable::experts(std::string_view type,
   const std::array features{std::log2(shape.tokens),   std::log2(each), std::log2(local),
                             std::log2(width),          std::log2(h),    shape.skew,
                             std::log2(shape.per_token)};
-  return Seconds(time * table->surface.factor(features));
+  return corrected("experts", type, *table, time, features);
 }
 
 }  // namespace flowplan::compute

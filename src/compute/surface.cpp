@@ -65,4 +65,41 @@ double Surface::factor(std::span<const double> features) const {
   return std::exp(sum);
 }
 
+std::vector<Surface::Part> Surface::parts(std::span<const double> features) const {
+  FLOWPLAN_ASSERT(features.size() == knots_.size());
+  std::vector<Part> parts;
+  std::size_t start = 0;
+  for (const Pair& pair : pairs_) {
+    const std::size_t columns = knots_[pair.second].size();
+    const Between a = locate(knots_[pair.first], features[pair.first]);
+    const Between b = locate(knots_[pair.second], features[pair.second]);
+    for (const auto& [row, of_row] : {std::pair{a.index, 1.0 - a.part}, {a.index + 1, a.part}}) {
+      for (const auto& [column, of_column] :
+           {std::pair{b.index, 1.0 - b.part}, {b.index + 1, b.part}}) {
+        if (of_row > 0.0 && of_column > 0.0)
+          parts.push_back({start + row * columns + column, of_row * of_column});
+      }
+    }
+    start += knots_[pair.first].size() * columns;
+  }
+  return parts;
+}
+
+std::vector<std::array<std::size_t, 2>> Surface::neighbours() const {
+  std::vector<std::array<std::size_t, 2>> pairs;
+  std::size_t start = 0;
+  for (const Pair& pair : pairs_) {
+    const std::size_t rows = knots_[pair.first].size(), columns = knots_[pair.second].size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t column = 0; column < columns; ++column) {
+        const std::size_t at = start + row * columns + column;
+        if (column + 1 < columns) pairs.push_back({at, at + 1});
+        if (row + 1 < rows) pairs.push_back({at, at + columns});
+      }
+    }
+    start += rows * columns;
+  }
+  return pairs;
+}
+
 }  // namespace flowplan::compute

@@ -48,6 +48,24 @@ TEST_CASE("a surface is the sum of its tables, linear between knots, constant be
   CHECK(at(9, 9) == Approx(0.6));
   CHECK(at(-9, -9) == Approx(0.0).margin(1e-12));
   CHECK(Surface().factor({}) == 1.0);
+  // Half way in both: a quarter of every value; at a knot that value alone.
+  const auto parts = surface.parts(std::array{1.0, 0.5});
+  REQUIRE(parts.size() == 4);
+  for (const Surface::Part& part : parts)
+    CHECK(part.weight == Approx(0.25));
+  REQUIRE(surface.parts(std::array{9.0, -9.0}).size() == 1);
+  CHECK(surface.parts(std::array{9.0, -9.0}).front().value == 2);
+  CHECK(surface.neighbours().size() == 4);  // two rows and two columns of two
+}
+
+TEST_CASE("a recording table says the law, the features and the surface of its last time") {
+  TableUse use;
+  const KernelTable table = table_of("H100-SXM-80GB");
+  const double time = us(table.recording(use).decode("bf16", {4, 1024, 8, 8, 128, 0}));
+  CHECK(use.table == "decode.bf16");
+  CHECK(use.features.front() == 10.0);  // log2 of 1,024 tokens
+  CHECK(use.law_s * 1e6 * use.surface->factor(use.features) == Approx(time));
+  CHECK(us(table.decode("bf16", {4, 1024, 8, 8, 128, 0})) == time);
 }
 
 TEST_CASE("products never beat the dense peak and cost more for more rows") {

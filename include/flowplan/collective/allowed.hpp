@@ -16,8 +16,8 @@ template <class T>
 class Allowed {
  public:
   Allowed() = default;
-  Allowed(T only) : Allowed({only}, false) {}
-  Allowed(std::optional<T> only) {
+  Allowed(T only) : Allowed({only}, false) {}  // NOLINT: one is a list of one
+  Allowed(std::optional<T> only) {             // NOLINT: nothing allows all
     if (only) *this = Allowed(*only);
   }
   Allowed(std::initializer_list<T> values, bool all_but) : stated_(true), all_but_(all_but) {

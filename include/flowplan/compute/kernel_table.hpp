@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/compute/gemm.hpp"
+#include "flowplan/compute/surface.hpp"
 
 namespace flowplan::compute {
 
@@ -34,6 +37,14 @@ struct ExpertsShape {
   double hidden = 1, ffn = 1, per_token = 1, experts = 1;
   double tp = 1, ep = 1;
   double skew = 0;  ///< of the load: 0 balanced, 1 and 2 power laws of exponent 1.01 and 1.2
+};
+
+/// What a table said of a time: the law's part, where its surface was asked, and the surface.
+struct TableUse {
+  std::string table;  ///< "gemm.bf16"
+  double law_s = 0.0;
+  std::vector<double> features;
+  std::shared_ptr<const Surface> surface;
 };
 
 /// Kernel times of serving and training libraries as they were measured alone in a loop: a law a
@@ -68,9 +79,17 @@ class KernelTable {
   [[nodiscard]] std::optional<Seconds> experts(std::string_view type,
                                                const ExpertsShape& shape) const;
 
+  /// The same, writing of every time but `product`'s what it came from; `use` outlives it.
+  [[nodiscard]] KernelTable recording(TableUse& use) const;
+
  private:
   struct Data;
+  struct Table;
+  [[nodiscard]] Seconds corrected(std::string_view kind, std::string_view type, const Table& table,
+                                  double law_s, std::span<const double> features) const;
+
   std::shared_ptr<const Data> data_;
+  TableUse* use_ = nullptr;
 };
 
 }  // namespace flowplan::compute

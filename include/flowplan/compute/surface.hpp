@@ -29,6 +29,16 @@ class Surface {
   [[nodiscard]] double factor(std::span<const double> features) const;
   [[nodiscard]] bool empty() const { return values_.empty(); }
 
+  /// How far a value enters `factor`'s logarithm, which is the sum of weight times value.
+  struct Part {
+    std::size_t value = 0;
+    double weight = 0.0;
+  };
+  [[nodiscard]] std::vector<Part> parts(std::span<const double> features) const;
+  /// Pairs of values whose knots stand next to each other, for fits that keep it smooth.
+  [[nodiscard]] std::vector<std::array<std::size_t, 2>> neighbours() const;
+  [[nodiscard]] std::size_t values() const { return values_.size(); }
+
  private:
   std::vector<std::vector<double>> knots_;
   std::vector<Pair> pairs_;
