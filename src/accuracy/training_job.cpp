@@ -232,7 +232,9 @@ ReadJob read_training_job(const catalog::Catalog& catalog, const CsvTable& table
   out.job.offload_layers = offloaded_layers(row["notes"]);
   if (mentions(row["model"], "LoRA")) {
     out.job.adapters = training::Adapters{};
-    out.job.adapters->mlp = out.source == "AutoModel";  // its recipes adapt every linear layer
+    // AutoModel's recipes adapt every linear layer.
+    training::AdapterTargets& targets = out.job.adapters->targets;
+    targets.fused_up = targets.down = out.source == "AutoModel";
   }
   out.group = out.job.adapters ? "LoRA" : out.job.model.experts ? "experts" : "dense";
   // Its rows do not say; Megatron's own count gave attention full credit until July 2025.

@@ -112,6 +112,9 @@ class OverlapPlay {
     result.staleness_grows =
         overlap_.staleness > static_cast<double>(last) &&
         mean_age(last) > mean_age(warm + 1) + 0.5;  // half a version over the steps measured
+    // In order nothing is older than the bound.
+    result.most_is_open =
+        !overlap_.in_order && result.most_staleness >= static_cast<double>(last);
     const std::size_t shown = std::min<std::size_t>(3, last - warm);
     timeline(last - shown, last, result);
     return result;
@@ -217,7 +220,9 @@ class OverlapPlay {
   [[nodiscard]] double age_of(std::size_t sample) const {
     const double started = run_.requests.sent_s[workload_.root(sample)];
     std::size_t made = 0;
-    while (made < versions_.size() && versions_[made].ready_s <= started)
+    // A sample that a version lets in is sent when it is ready, but for what clocks round.
+    constexpr double rounding = 1e-9;
+    while (made < versions_.size() && versions_[made].ready_s <= started * (1.0 + rounding))
       ++made;
     const std::size_t version = trained_in_[sample];
     return version > made ? static_cast<double>(version - made) : 0.0;

@@ -190,6 +190,7 @@ void run_apart(StepParts& parts, OverlapRun run) {
   r.mean_staleness = run.mean_staleness;
   r.most_staleness = run.most_staleness;
   r.staleness_grows = run.staleness_grows;
+  r.most_is_open = run.most_is_open;
   r.pools = {{"trainer", parts.trainer_gpus, run.trainer_idle},
              {"rollout", parts.rollout_gpus, run.rollout_idle}};
   r.timeline = std::move(run.timeline);

@@ -187,7 +187,8 @@ Section posttraining_summary(const Answer& answer) {
           "staleness",
           rl.staleness_grows
               ? "grows with every step: generation is ahead, and the bound is far"
-              : fmt::format("{} versions on average, at most {}", significant(rl.mean_staleness),
+              : fmt::format("{} versions on average, {} {}", significant(rl.mean_staleness),
+                            rl.most_is_open ? "some at least" : "at most",
                             significant(rl.most_staleness)));
   }
   if (answer.budget)
@@ -227,7 +228,7 @@ Json posttraining_workload_json(const Answer& answer) {
   if (answer.job.adapters) {
     constexpr double bits = 8.0;
     json["lora"] = {{"rank", answer.job.adapters->rank},
-                    {"mlp", answer.job.adapters->mlp},
+                    {"trainable_parameters", training::trainable_parameters(answer.job)},
                     {"frozen_bits", answer.job.adapters->frozen_bytes * bits}};
   }
   if (!post.rl) return json;
@@ -280,7 +281,8 @@ Json posttraining_json(const Answer& answer) {
     json["mean_response_tokens"] = rl.mean_response;
     json["longest_response_tokens"] = rl.longest_response;
     json["staleness"] = {
-        {"mean", rl.mean_staleness}, {"most", rl.most_staleness}, {"grows", rl.staleness_grows}};
+        {"mean", rl.mean_staleness}, {"most", rl.most_staleness}, {"grows", rl.staleness_grows},
+        {"most_is_open", rl.most_is_open}};
     Json pools = Json::array();
     for (const posttraining::PoolUse& pool : rl.pools)
       pools.push_back({{"pool", pool.pool}, {"gpus", pool.gpus}, {"idle_share", pool.idle_share}});

@@ -80,6 +80,8 @@ class PosttrainingReader {
     for (const post::Algorithm one : {post::Algorithm::ppo, post::Algorithm::grpo,
                                       post::Algorithm::dapo, post::Algorithm::rloo})
       if (post::name(one) == wanted) section_.method = one;
+    // Rewards that a program checks, by groups of answers.
+    if (wanted == "rlvr") section_.method = post::Algorithm::grpo;
   }
 
   std::optional<model::Transformer> catalog_model(const PostJson& json, const char* key,

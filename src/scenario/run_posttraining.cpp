@@ -317,7 +317,7 @@ void add_posttraining_metrics(Answer& answer) {
     estimate.add("posttraining.rollout_idle_share", rl.pools.back().idle_share);
     if (!rl.staleness_grows) {
       estimate.add("posttraining.staleness_mean", rl.mean_staleness);
-      estimate.add("posttraining.staleness_max", rl.most_staleness);
+      if (!rl.most_is_open) estimate.add("posttraining.staleness_max", rl.most_staleness);
     }
   }
 }

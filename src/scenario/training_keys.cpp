@@ -1,6 +1,8 @@
 #include "training_keys.hpp"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -77,6 +79,26 @@ std::optional<training::Sharding> sharding(const TrainingJson& workload) {
                workload, "sharding");
 }
 
+/// By the names of NeMo (fused matrices), of Hugging Face PEFT, and of groups.
+training::AdapterTargets targets(const TrainingJson& list) {
+  training::AdapterTargets result{false, false};
+  const auto listed = [&](std::initializer_list<const char*> names) {
+    return std::any_of(list.begin(), list.end(), [&](const TrainingJson& one) {
+      return std::any_of(names.begin(), names.end(), [&](const char* name) { return one == name; });
+    });
+  };
+  result.fused_qkv = listed({"linear_qkv", "attention", "all-linear"});
+  result.output = listed({"linear_proj", "o_proj", "attention", "all-linear"});
+  result.query = listed({"q_proj"});
+  result.key = listed({"k_proj"});
+  result.value = listed({"v_proj"});
+  result.fused_up = listed({"linear_fc1", "mlp", "all-linear"});
+  result.gate = listed({"gate_proj"});
+  result.up = listed({"up_proj"});
+  result.down = listed({"linear_fc2", "down_proj", "mlp", "all-linear"});
+  return result;
+}
+
 /// Bytes of an element in a format that states are kept in.
 std::optional<double> state_bytes(const TrainingJson& states, const char* key) {
   const auto found = states.find(key);
@@ -122,7 +144,8 @@ void read_training_keys(const TrainingJson& workload, PretrainingSection& sectio
   if (const auto lora = workload.find("lora"); lora != workload.end()) {
     training::Adapters adapters;
     take_key(adapters.rank, *lora, "rank");
-    take_key(adapters.mlp, *lora, "mlp");
+    if (const auto list = lora->find("targets"); list != lora->end())
+      adapters.targets = targets(*list);
     constexpr double bits_per_byte = 8.0;
     adapters.frozen_bytes =
         lora->value("frozen_bits", adapters.frozen_bytes * bits_per_byte) / bits_per_byte;

@@ -41,18 +41,18 @@ double gemm_factor(const Kernels& kernels, const Framework& framework, model::Pr
   return kernels.in_step(precision).gemm * library;
 }
 
-/// A linear layer and its adapter: two thin products, 16 bits wide, trained.
+/// A linear layer and its adapters: two thin products, 16 bits wide, trained.
 Work linear(const Kernels& kernels, const Framework& framework, const Job& job, std::int64_t tokens,
             const Linear& one) {
   const auto precision = one.narrow ? job.precision : model::Precision::bf16;
   Work work = products(kernels, precision, {tokens, one.out, one.in},
                        gemm_factor(kernels, framework, precision), job.adapters.has_value());
-  if (job.adapters && one.adapted) {
+  if (job.adapters && one.adapters > 0) {
     constexpr auto bf16 = model::Precision::bf16;
     const double factor = gemm_factor(kernels, framework, bf16);
     const std::int64_t rank = job.adapters->rank;
-    work.add(products(kernels, bf16, {tokens, rank, one.in}, factor, false));
-    work.add(products(kernels, bf16, {tokens, one.out, rank}, factor, false));
+    work.add(products(kernels, bf16, {tokens, rank * one.adapters, one.in}, factor, false));
+    work.add(products(kernels, bf16, {tokens, one.adapted_out, rank}, factor, false));
   }
   return work;
 }

@@ -100,8 +100,9 @@ struct Share {
 /// y = x W with W of `in` rows and `out` columns.
 struct Linear {
   std::int64_t in = 0, out = 0;
-  bool adapted = false;  ///< has an adapter when the job has them
-  bool narrow = true;    ///< runs in the job's precision; else in bf16
+  bool narrow = true;  ///< runs in the job's precision; else in bf16
+  /// Adapters on it when the job has them, and the columns of them together.
+  std::int64_t adapters = 0, adapted_out = 0;
 };
 /// Linear layers of a layer on one rank, without routed experts; `count` of the array are set.
 struct Linears {

@@ -25,7 +25,8 @@ std::size_t LayerCache::Hash::operator()(const Key& key) const {
   mix(key.cp);
   mix(key.ep);
   mix(key.etp);
-  mix(key.micro_batch * 4 + (key.sequence_parallel ? 1 : 0) + (key.adapter_mlp ? 2 : 0));
+  mix(key.micro_batch * 2 + (key.sequence_parallel ? 1 : 0));
+  mix(std::int64_t{key.adapter_targets});
   mix(key.adapter_rank);
   return seed;
 }
@@ -48,7 +49,7 @@ LayerCache::Key LayerCache::key_of(const Job& job, LayerKind kind) {
   key.attention_share = job.attention_share;
   if (job.adapters) {
     key.adapter_rank = job.adapters->rank;
-    key.adapter_mlp = job.adapters->mlp;
+    key.adapter_targets = job.adapters->targets.bits();
     key.frozen_bytes = job.adapters->frozen_bytes;
   }
   return key;

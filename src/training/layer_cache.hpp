@@ -26,7 +26,7 @@ class LayerCache {
     int tp = 1, cp = 1, ep = 1, etp = 1;
     bool sequence_parallel = true;
     std::int64_t micro_batch = 1, adapter_rank = 0;
-    bool adapter_mlp = false;
+    unsigned adapter_targets = 0;
     double copies = 0, attention_share = 1.0, frozen_bytes = 2.0;
     bool operator==(const Key&) const = default;
   };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 
 #include "flowplan/base/assert.hpp"
 #include "layer.hpp"
@@ -62,40 +63,74 @@ Share share_of(const Job& job, LayerKind kind) {
   return s;
 }
 
+namespace {
+
+AdapterTargets targets_of(const Job& job) {
+  return job.adapters ? job.adapters->targets : AdapterTargets{false, false};
+}
+
+/// A linear layer with adapters of these widths, those of 0 left out.
+Linear adapted(std::int64_t in, std::int64_t out, std::initializer_list<std::int64_t> widths) {
+  Linear linear{in, out};
+  for (const std::int64_t width : widths) {
+    if (width <= 0) continue;
+    ++linear.adapters;
+    linear.adapted_out += width;
+  }
+  return linear;
+}
+
+std::int64_t if_asked(bool asked, std::int64_t width) {
+  return asked ? width : 0;
+}
+
+}  // namespace
+
 Linears attention_linears(const Job& job, const Share& s) {
   Linears linears;
+  const AdapterTargets t = targets_of(job);
   if (!job.model.latent_attention) {
-    linears.add({s.hidden, s.qkv(), true});
+    linears.add(adapted(
+        s.hidden, s.qkv(),
+        {if_asked(t.fused_qkv, s.qkv()), if_asked(t.query, s.queries()),
+         if_asked(t.key, s.kv_heads * s.query_dim), if_asked(t.value, s.kv_heads * s.value_dim)}));
   } else {
     const model::LatentAttention& latent = *job.model.latent_attention;
+    const std::int64_t queries = if_asked(t.fused_qkv || t.query, s.queries());
     if (latent.q_rank > 0) {
       linears.add({s.hidden, latent.q_rank});
-      linears.add({latent.q_rank, s.queries(), true});
+      linears.add(adapted(latent.q_rank, s.queries(), {queries}));
     } else {
-      linears.add({s.hidden, s.queries(), true});
+      linears.add(adapted(s.hidden, s.queries(), {queries}));
     }
     linears.add({s.hidden, latent.kv_rank + latent.rope_dim});
-    linears.add({latent.kv_rank, s.heads * (latent.nope_dim + latent.value_dim), true});
+    const std::int64_t up = s.heads * (latent.nope_dim + latent.value_dim);
+    linears.add(adapted(latent.kv_rank, up, {if_asked(t.fused_qkv || t.key || t.value, up)}));
   }
-  linears.add({s.values(), s.hidden, true});
+  linears.add(adapted(s.values(), s.hidden, {if_asked(t.output, s.hidden)}));
   return linears;
 }
 
 Linears linear_attention_linears(const Job& job, const Share& s) {
   Linears linears;
   if (!job.model.linear_attention) return linears;
+  const AdapterTargets t = targets_of(job);
   const model::LinearAttention& l = *job.model.linear_attention;
-  linears.add({s.hidden, divided(l.inputs(), job.layout.tp), true});
-  linears.add({divided(l.values(), job.layout.tp), s.hidden, true});
+  const std::int64_t inputs = divided(l.inputs(), job.layout.tp);
+  linears.add(adapted(s.hidden, inputs, {if_asked(t.fused_qkv || t.query, inputs)}));
+  linears.add(
+      adapted(divided(l.values(), job.layout.tp), s.hidden, {if_asked(t.output, s.hidden)}));
   return linears;
 }
 
 Linears mlp_linears(const Job& job, const Share& s, LayerKind kind) {
   Linears linears;
-  const bool adapted = job.adapters && job.adapters->mlp;
+  const AdapterTargets t = targets_of(job);
   if (s.mlp > 0) {
-    linears.add({s.hidden, s.mlp_in, adapted});
-    linears.add({s.mlp, s.hidden, adapted});
+    linears.add(adapted(s.hidden, s.mlp_in,
+                        {if_asked(t.fused_up, s.mlp_in),
+                         if_asked(t.gate && job.model.gated_mlp, s.mlp), if_asked(t.up, s.mlp)}));
+    linears.add(adapted(s.mlp, s.hidden, {if_asked(t.down, s.hidden)}));
   }
   if (kind == LayerKind::experts) {
     Linear router{s.hidden, job.model.experts->count};
@@ -150,13 +185,29 @@ double adapter_parameters_per_rank(const Job& job) {
   const auto add = [&](const Linears& linears, double share) {
     for (std::size_t i = 0; i < linears.count; ++i) {
       const Linear& one = linears.list[i];
-      if (one.adapted) sum += share * rank * (count_of(one.in) + count_of(one.out));
+      sum += share * rank * count_of(one.adapters * one.in + one.adapted_out);
     }
   };
   add(attention_linears(job, s), s.full);
   add(linear_attention_linears(job, s), s.linear);
   add(mlp_linears(job, s, LayerKind::dense), 1.0);
   return sum;
+}
+
+unsigned AdapterTargets::bits() const {
+  unsigned sum = 0, bit = 1;
+  for (const bool asked : {fused_qkv, output, query, key, value, fused_up, gate, up, down}) {
+    if (asked) sum |= bit;
+    bit <<= 1;
+  }
+  return sum;
+}
+
+double trainable_parameters(const Job& job) {
+  if (!job.adapters) return model::count_parameters(job.model).total;
+  Job whole = job;
+  whole.layout = {};
+  return adapter_parameters_per_rank(whole) * count_of(job.model.layers);
 }
 
 }  // namespace flowplan::training

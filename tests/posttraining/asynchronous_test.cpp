@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include <catch2/catch.hpp>
 
@@ -130,6 +131,46 @@ TEST_CASE("no sample is older than the bound, and a wider bound is never slower"
       }
     }
   }
+}
+
+TEST_CASE("whatever the lengths, a wider bound is never slower and never broken") {
+  std::mt19937 random(5);
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  for (int i = 0; i < 12; ++i) {
+    RolloutLoad load = equal_answers(16, 4, 1.0);
+    const double spread = between(0.0, 1.5), mean = between(50.0, 400.0);
+    load.response = with_mean({TokenCount::Kind::lognormal, 1.0, spread, 3000.0}, mean);
+    load.seed = random();
+    const double training = between(0.1, 6.0), sync = between(0.0, 1.0);
+    for (const bool partial : {true, false}) {
+      double slower = 1e9;
+      for (const double bound : {0.0, 1.0, 2.0, 4.0}) {
+        Overlap overlap = overlap_of(bound, training, sync);
+        overlap.partial = partial;
+        const OverlapRun run = must_run(ten_ms_a_pass(2), load, overlap);
+        CAPTURE(i, spread, mean, training, sync, partial, bound);
+        CHECK(run.most_staleness <= bound);
+        CHECK_FALSE(run.most_is_open);
+        // Six steps are measured, other ones for every bound. Partial rollouts spread their long
+        // answers over several; drained, one long answer is all of one step.
+        if (partial) CHECK(run.step.value() <= slower * 1.06);
+        slower = run.step.value();
+      }
+    }
+  }
+}
+
+TEST_CASE("out of order a sample as old as the run was followed leaves the most open") {
+  // A fifth of the answers takes forty batches' time: they are in flight all along.
+  RolloutLoad load = equal_answers(32, 8, 1.0);
+  load.response = with_mean({TokenCount::Kind::lognormal, 1.0, 2.5, 60000.0}, 500.0);
+  Overlap overlap = loose_overlap_of(8.0, 0.2, 0.05);
+  const OverlapRun loose = must_run(ten_ms_a_pass(2, 64), load, overlap);
+  CHECK(loose.most_is_open);
+  overlap.in_order = true;
+  CHECK_FALSE(must_run(ten_ms_a_pass(2, 64), load, overlap).most_is_open);
 }
 
 TEST_CASE("out of order the bound holds only for when samples are let in") {

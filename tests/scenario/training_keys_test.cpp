@@ -29,14 +29,16 @@ Job job_of(const std::string& model, const std::string& keys) {
 TEST_CASE("sharding, recomputation and adapters reach the job") {
   const Job job = job_of("llama3-70b", R"(, "sharding": "fsdp", "shard_group": 8,
       "recompute": "selective", "recompute_modules": ["mlp", "norms"], "offload_layers": 4,
-      "lora": {"rank": 32, "mlp": true}, "parallelism": {"tp": 2, "pp": 1}, "global_batch": 64)");
+      "lora": {"rank": 32, "targets": ["q_proj", "v_proj"]}, "parallelism": {"tp": 2, "pp": 1}, "global_batch": 64)");
   CHECK(job.sharding == Sharding::fsdp);
   CHECK(job.shard_group == 8);
   CHECK(job.recompute == Recompute::selective);
   CHECK((job.modules.mlp && job.modules.norms && !job.modules.core_attention));
   CHECK(job.offload_layers == 4);
   REQUIRE(job.adapters);
-  CHECK((job.adapters->rank == 32 && job.adapters->mlp));
+  CHECK(job.adapters->rank == 32);
+  const AdapterTargets& targets = job.adapters->targets;
+  CHECK((targets.query && targets.value && !targets.key && !targets.output && !targets.fused_qkv));
 }
 
 TEST_CASE("ZeRO's stages and HSDP are names of shardings") {

@@ -122,6 +122,36 @@ TEST_CASE("more memory or NVLink bandwidth never slows any kind of parallelism")
   }
 }
 
+TEST_CASE("adapters are counted by the matrices that they are on") {
+  // Llama 3 8B: 32 layers, 4096 wide, 8 heads of 128 for keys and values, MLP of 14336.
+  Job job = llama_70b(64);
+  job.model.layers = 32;
+  job.model.hidden = 4096;
+  job.model.ffn = 14336;
+  job.model.heads = 32;
+  job.model.kv_heads = 8;
+  job.adapters = Adapters{};
+  job.adapters->rank = 8;
+  const auto trained = [&](AdapterTargets targets) {
+    job.adapters->targets = targets;
+    return trainable_parameters(job);
+  };
+  AdapterTargets query_value{false, false};
+  query_value.query = query_value.value = true;
+  // PEFT's usual ones: 8 (4096 + 4096) and 8 (4096 + 1024) a layer.
+  CHECK(trained(query_value) == 3407872.0);
+  // NeMo's: q, k and v share what goes in; 8 (4096 + 6144) and 8 (4096 + 4096).
+  CHECK(trained({}) == 32.0 * 8.0 * (4096 + 6144 + 4096 + 4096));
+  AdapterTargets mlp{false, false};
+  mlp.gate = mlp.up = mlp.down = true;
+  CHECK(trained(mlp) == 32.0 * 8.0 * 3.0 * (4096 + 14336));
+  mlp.gate = mlp.up = false;
+  mlp.fused_up = true;
+  CHECK(trained(mlp) == 32.0 * 8.0 * (4096 + 2 * 14336 + 4096 + 14336));
+  job.adapters.reset();
+  CHECK(trainable_parameters(job) == model::count_parameters(job.model).total);
+}
+
 TEST_CASE("recurrence and simulation agree within 1 % on 200 random layouts") {
   const topology::Cluster cluster = cluster_of("p5.48xlarge", 8);
   for (const Job& job : random_jobs(200, 64)) {

@@ -49,6 +49,8 @@ struct OverlapRun {
   double trainer_idle = 0.0;
   double mean_staleness = 0.0;  ///< versions between a sample's start and its training
   double most_staleness = 0.0;
+  /// A sample is as old as the run was followed: others may be older than `most_staleness`.
+  bool most_is_open = false;
   /// Samples of the last step are older than those of the first one measured, and the bound is
   /// further than the run was followed: they grow older with every step.
   bool staleness_grows = false;

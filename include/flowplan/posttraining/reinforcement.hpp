@@ -105,6 +105,7 @@ struct RlStep {
   double mean_staleness = 0.0, most_staleness = 0.0;  ///< versions
   Seconds sync_least{}, sync_most{};  ///< of `sync`, by the ends of what was measured of a tensor
   bool staleness_grows = false;       ///< with every step: then the two are of those followed
+  bool most_is_open = false;          ///< others may be older than the steps followed
   std::vector<PoolUse> pools;
   std::vector<Interval> timeline;
   std::string limit;  ///< what to change first: "stragglers", "generation", "update", "sync", ...

@@ -64,10 +64,22 @@ enum class Sharding { none, distributed_optimizer, zero2, fsdp, fsdp_no_reshard 
   return sharding == Sharding::fsdp || sharding == Sharding::fsdp_no_reshard;
 }
 
-/// Low-rank adapters on frozen weights: no gradients of these, no optimizer for them.
+/// Which matrices of a layer have adapters. Fused ones (Megatron, NeMo) share what goes in: q, k
+/// and v one, gate and up another. Of Hugging Face PEFT's names each has its own.
+struct AdapterTargets {
+  bool fused_qkv = true, output = true;  ///< NeMo's usual ones
+  bool query = false, key = false, value = false;
+  bool fused_up = false, gate = false, up = false, down = false;
+
+  /// One bit a target.
+  [[nodiscard]] unsigned bits() const;
+};
+
+/// Low-rank adapters on frozen weights: no gradients of these, no optimizer for them. Routed
+/// experts have none.
 struct Adapters {
   std::int64_t rank = 16;
-  bool mlp = false;  ///< on the MLP's matrices too
+  AdapterTargets targets;
   /// Of a frozen weight as stored. Below 2 (QLoRA's 4 bits) a 16-bit copy is made for every use.
   double frozen_bytes = 2.0;
 };
@@ -206,6 +218,9 @@ struct ForwardPass {
 /// nothing is kept for a backward pass. Errors as `check`.
 [[nodiscard]] Result<ForwardPass> forward_pass(const catalog::Catalog& catalog,
                                                const topology::Cluster& cluster, const Job& job);
+
+/// Parameters that have gradients: of the adapters, or all of the model's.
+[[nodiscard]] double trainable_parameters(const Job& job);
 
 /// Bytes of a parameter's states that a checkpoint of the job holds (its gradients are the usual
 /// ones and are not saved).
