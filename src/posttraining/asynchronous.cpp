@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -44,6 +46,51 @@ class Pauses {
   }
 
   std::vector<std::pair<double, double>> list_;  // by time
+};
+
+/// How many samples are let in and not finished, over time.
+class RunningCurve {
+ public:
+  explicit RunningCurve(const inference::RequestRecords& records) {
+    std::vector<std::pair<double, int>> changes;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (records.sent_s[i] < 0.0) continue;
+      changes.emplace_back(records.sent_s[i], 1);
+      if (records.finish_s[i] >= 0.0) changes.emplace_back(records.finish_s[i], -1);
+    }
+    std::sort(changes.begin(), changes.end());
+    int running = 0;
+    for (const auto& [at, change] : changes) {
+      running += change;
+      if (!steps_.empty() && steps_.back().first == at)
+        steps_.back().second = running;
+      else
+        steps_.emplace_back(at, running);
+    }
+  }
+
+  /// The most at once in [from, to).
+  [[nodiscard]] int peak(double from, double to) const {
+    int most = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].first < to && end_of(i) > from) most = std::max(most, steps_[i].second);
+    return most;
+  }
+  /// The last instant of [from, to) up to which there are at least `count`; `from` where there are fewer.
+  [[nodiscard]] double last_at_least(double count, double from, double to) const {
+    double last = from;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].first < to && steps_[i].second >= count)
+        last = std::max(last, std::min(to, end_of(i)));
+    return last;
+  }
+
+ private:
+  [[nodiscard]] double end_of(std::size_t i) const {
+    return i + 1 < steps_.size() ? steps_[i + 1].first : std::numeric_limits<double>::infinity();
+  }
+
+  std::vector<std::pair<double, int>> steps_;  // from when on how many, by time
 };
 
 /// When a version of the weights was made.
@@ -258,6 +305,8 @@ class OverlapPlay {
       if (to - from > visible)
         result.timeline.push_back({pool, activity, from - origin, to - origin});
     };
+    const RunningCurve curve(run_.requests);
+    const double peak = curve.peak(origin, versions_[last].ready_s);
     for (std::size_t v = first + 1; v <= last; ++v) {
       const Version& now = versions_[v];
       const double begin = versions_[v - 1].ready_s;
@@ -269,7 +318,9 @@ class OverlapPlay {
       for (std::size_t i = 0; i < run_.requests.size(); ++i)
         if (run_.requests.sent_s[i] < now.paused_s)
           ended = std::max(ended, std::min(now.paused_s, run_.requests.finish_s[i]));
-      add("rollout", "generate", begin, ended);
+      const double thin = curve.last_at_least(peak / 2.0, begin, ended);
+      add("rollout", "generate", begin, thin);
+      add("rollout", "stragglers", thin, ended);
       add("rollout", "wait", ended, now.paused_s);
       add("rollout", "sync", now.paused_s, now.ready_s);
     }

@@ -9,6 +9,7 @@
 
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
+#include "posttraining_timeline.hpp"
 
 namespace flowplan::report {
 
@@ -69,58 +70,6 @@ std::string rows_text(const PosttrainingAnswer& post) {
   return fmt::format("{} rows of {} tokens ({}), {} padding", grouped(rows.rows),
                      grouped(rows.row_tokens), posttraining::name(post.batching),
                      percent(rows.waste()));
-}
-
-/// A line of letters, one a sixtieth of the time.
-std::string drawn(const std::vector<posttraining::Interval>& timeline, const std::string& pool) {
-  constexpr std::size_t width = 60;
-  double end = 0.0;
-  for (const posttraining::Interval& one : timeline)
-    end = std::max(end, one.to_s);
-  std::string line(width, '.');
-  for (const posttraining::Interval& one : timeline) {
-    if (one.pool != pool || one.activity == "wait" || end <= 0.0) continue;
-    const auto at = [&](double s) {
-      return std::min(width, static_cast<std::size_t>(std::lround(s / end * width)));
-    };
-    const char letter = one.activity == "sync" ? 'y' : one.activity.front();
-    for (std::size_t i = at(one.from_s); i < at(one.to_s); ++i)
-      line[i] = letter;
-  }
-  return line;
-}
-
-std::vector<std::string> pools_of(const std::vector<posttraining::Interval>& timeline) {
-  std::vector<std::string> pools;
-  for (const posttraining::Interval& one : timeline)
-    if (std::find(pools.begin(), pools.end(), one.pool) == pools.end()) pools.push_back(one.pool);
-  return pools;
-}
-
-Section pools_section(const RlStep& rl) {
-  Section section{
-      "GPUs over a step", {}, Table{{{"pool", false}, {"GPUs"}, {"idle"}, {"", false}}, {}}, {}};
-  for (const posttraining::PoolUse& pool : rl.pools)
-    section.table->rows.push_back(
-        {pool.pool, grouped(pool.gpus), percent(pool.idle_share), Cell::bar(pool.idle_share)});
-  for (const std::string& pool : pools_of(rl.timeline))
-    section.remarks.push_back(fmt::format("{:<8} {}", pool, drawn(rl.timeline, pool)));
-  double end = 0.0;
-  for (const posttraining::Interval& one : rl.timeline)
-    end = std::max(end, one.to_s);
-  section.remarks.push_back(
-      fmt::format("0 to {}: g generate, s stragglers or scoring or swap, t train, y sync, . idle",
-                  duration(Seconds(end))));
-  return section;
-}
-
-Section timeline_section(const RlStep& rl) {
-  Section section{
-      "Timeline, s", {}, Table{{{"pool", false}, {"does", false}, {"from"}, {"to"}}, {}}, {}};
-  for (const posttraining::Interval& one : rl.timeline)
-    section.table->rows.push_back(
-        {one.pool, one.activity, significant(one.from_s), significant(one.to_s)});
-  return section;
 }
 
 }  // namespace
@@ -207,7 +156,7 @@ Section posttraining_summary(const Answer& answer) {
 std::vector<Section> posttraining_sections(const Answer& answer) {
   const PosttrainingAnswer& post = *answer.posttraining;
   if (!post.rl || !answer.feasible()) return {};
-  return {pools_section(*post.rl), timeline_section(*post.rl)};
+  return rl_pool_sections(*post.rl);
 }
 
 Json posttraining_workload_json(const Answer& answer) {

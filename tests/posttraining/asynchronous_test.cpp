@@ -216,6 +216,27 @@ TEST_CASE("the timeline has both pools, one after the other without gaps") {
   }
 }
 
+TEST_CASE("the timeline shows from when on few samples are left") {
+  // Room for three of four answers of 1 s: the fourth runs alone from 1 s to 2 s, fewer than half.
+  // Then 3 s of training and 0.5 s of synchronisation: a step of 5.5 s, three of them shown.
+  const OverlapRun run =
+      must_run(ten_ms_a_pass(1, 3), equal_answers(4, 1, 100.0), overlap_of(0.0, 3.0, 0.5));
+  double begin = 0.0;
+  for (const Interval& one : run.timeline) {
+    if (one.activity != "stragglers") continue;
+    CHECK(one.pool == "rollout");
+    CHECK(one.from_s == Approx(begin + 1.0).epsilon(1e-3));
+    CHECK(one.to_s == Approx(begin + 2.0).epsilon(1e-3));
+    begin += 5.5;
+  }
+  CHECK(begin == Approx(3 * 5.5));
+  // With room for all of them there are none.
+  const OverlapRun even =
+      must_run(ten_ms_a_pass(1, 4), equal_answers(4, 1, 100.0), overlap_of(0.0, 3.0, 0.5));
+  for (const Interval& one : even.timeline)
+    CHECK(one.activity != "stragglers");
+}
+
 TEST_CASE("the same run gives the same answer") {
   const OverlapRun a = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));
   const OverlapRun b = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));

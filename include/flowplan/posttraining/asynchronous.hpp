@@ -15,7 +15,9 @@ namespace flowplan::posttraining {
 /// What a pool of GPUs does from when to when.
 struct Interval {
   std::string pool;      ///< "trainer", "rollout", "all"
-  std::string activity;  ///< "generate", "update", "wait", "sync", ...
+  /// "generate", "stragglers" (fewer than half of the most samples at once are left), "score",
+  /// "train", "sync", "swap", "wait".
+  std::string activity;
   double from_s = 0.0, to_s = 0.0;
 };
 
