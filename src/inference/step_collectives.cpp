@@ -7,7 +7,6 @@
 
 #include "flowplan/collective/collective.hpp"
 #include "flowplan/collective/custom_all_reduce.hpp"
-#include "flowplan/collective/expert_parallel.hpp"
 
 namespace flowplan::inference {
 
@@ -70,22 +69,9 @@ Result<SizeCurve> send_curve(const catalog::Catalog& catalog, const topology::Cl
 
 Result<SizeCurve> exchange_curve(const catalog::Catalog& catalog, const catalog::Instance& instance,
                                  const model::Transformer& model, const Layout& layout) {
-  const int domain = instance.nvlink_domain_gpus;
-  const int nodes = (layout.ranks() + domain - 1) / domain;
-  const auto group =
-      collective::expert_group(catalog, instance, nodes, std::min(domain, layout.ranks()));
   constexpr double least_tokens = 1.0, most_tokens = 16384.0;
   return sampled(least_tokens, most_tokens, [&](double tokens) -> Result<Seconds> {
-    collective::ExpertTraffic traffic;
-    traffic.tokens = tokens;
-    traffic.hidden = static_cast<double>(model.hidden);
-    traffic.top_k = static_cast<int>(model.experts->per_token);
-    traffic.experts = static_cast<int>(model.experts->count);
-    traffic.dispatch_bytes = fp8_scaled_bytes;
-    const auto mode = tokens <= low_latency_tokens ? collective::ExpertMode::low_latency
-                                                   : collective::ExpertMode::normal;
-    const auto done = collective::expert_parallel(catalog, collective::ExpertBackend::deepep, mode,
-                                                  group, traffic);
+    const auto done = network_exchange(catalog, instance, model, layout, tokens);
     if (!done) return fail(done.error());
     return done->dispatch.time + done->combine.time;
   });
@@ -111,6 +97,40 @@ Seconds SizeCurve::operator()(Bytes size) const {
   return Seconds(std::exp(log_seconds_[i - 1] + share * (log_seconds_[i] - log_seconds_[i - 1])));
 }
 
+double all_reduces_of_pass(const model::Transformer& model, const Layout& layout) {
+  const std::int64_t after_mlp = layout.attention_dp > 1 ? model.dense_layers() : model.layers;
+  return static_cast<double>(model.layers + after_mlp);
+}
+
+Result<topology::Cluster> instance_cluster(const catalog::Catalog& catalog,
+                                           const catalog::Instance& instance,
+                                           const Layout& layout) {
+  topology::ClusterSpec spec;
+  spec.instance = &instance;
+  spec.count = (layout.gpus() + instance.gpus - 1) / instance.gpus;
+  return topology::Cluster::build(catalog, spec);
+}
+
+Result<collective::ExpertOutcome> network_exchange(const catalog::Catalog& catalog,
+                                                   const catalog::Instance& instance,
+                                                   const model::Transformer& model,
+                                                   const Layout& layout, double tokens) {
+  const int domain = instance.nvlink_domain_gpus;
+  const int nodes = (layout.ranks() + domain - 1) / domain;
+  const auto group =
+      collective::expert_group(catalog, instance, nodes, std::min(domain, layout.ranks()));
+  collective::ExpertTraffic traffic;
+  traffic.tokens = tokens;
+  traffic.hidden = static_cast<double>(model.hidden);
+  traffic.top_k = static_cast<int>(model.experts->per_token);
+  traffic.experts = static_cast<int>(model.experts->count);
+  traffic.dispatch_bytes = fp8_scaled_bytes;
+  const auto mode = tokens <= low_latency_tokens ? collective::ExpertMode::low_latency
+                                                 : collective::ExpertMode::normal;
+  return collective::expert_parallel(catalog, collective::ExpertBackend::deepep, mode, group,
+                                     traffic);
+}
+
 Result<StepCollectives> step_collectives(const catalog::Catalog& catalog,
                                          const catalog::Instance& instance,
                                          const model::Transformer& model, const Layout& layout) {
@@ -118,10 +138,7 @@ Result<StepCollectives> step_collectives(const catalog::Catalog& catalog,
   const catalog::Gpu& gpu = catalog.gpu_of(instance);
   if (gpu.nvlink_gbytes_per_s) result.nvlink = gigabytes_per_second(gpu.nvlink_gbytes_per_s.value);
   if (layout.gpus() == 1) return result;
-  topology::ClusterSpec spec;
-  spec.instance = &instance;
-  spec.count = (layout.gpus() + instance.gpus - 1) / instance.gpus;
-  const auto cluster = topology::Cluster::build(catalog, spec);
+  const auto cluster = instance_cluster(catalog, instance, layout);
   if (!cluster) return fail(cluster.error());
   const auto take = [](Result<SizeCurve> curve, SizeCurve& into) -> Result<void> {
     if (!curve) return fail(curve.error());

@@ -6,8 +6,11 @@
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/collective/expert_parallel.hpp"
 #include "flowplan/inference/engine_profile.hpp"
 #include "flowplan/inference/layout.hpp"
+#include "flowplan/model/transformer.hpp"
+#include "flowplan/topology/cluster.hpp"
 
 namespace flowplan::inference {
 
@@ -34,6 +37,23 @@ struct StepCollectives {
   SizeCurve network_exchange;
   BytesPerSecond nvlink{};  ///< of a port, one direction
 };
+
+/// All-reduces over TP ranks in a pass: after attention, and after the MLP unless attention ranks
+/// exchange tokens there.
+[[nodiscard]] double all_reduces_of_pass(const model::Transformer& model, const Layout& layout);
+
+/// The machines of one instance of a layout. Errors: those of `Cluster::build`.
+[[nodiscard]] Result<topology::Cluster> instance_cluster(const catalog::Catalog& catalog,
+                                                         const catalog::Instance& instance,
+                                                         const Layout& layout);
+
+/// Dispatch and combine of one layer across NVLink domains, for `tokens` of one rank. Errors: those
+/// of `expert_parallel`.
+[[nodiscard]] Result<collective::ExpertOutcome> network_exchange(const catalog::Catalog& catalog,
+                                                                 const catalog::Instance& instance,
+                                                                 const model::Transformer& model,
+                                                                 const Layout& layout,
+                                                                 double tokens);
 
 /// Errors: those of the collectives (FP030, FP032, FP060, FP061, FP062).
 [[nodiscard]] Result<StepCollectives> step_collectives(const catalog::Catalog& catalog,

@@ -13,6 +13,7 @@ namespace flowplan::inference {
 
 /// What the parts of a pass are priced with: step_parts.cpp.
 struct StepModel::Data {
+  const catalog::Instance* instance = nullptr;
   model::Transformer model;
   Layout layout;
   NumberFormats formats;
@@ -42,6 +43,10 @@ struct StepModel::Data {
   [[nodiscard]] AdapterCost adapters(double rank) const;
   [[nodiscard]] double expert_scale() const;
   [[nodiscard]] Seconds routed(double tokens) const;
+  [[nodiscard]] double own_tokens(double tokens) const;
+  [[nodiscard]] Bytes sent_to_experts(double tokens) const;
+  [[nodiscard]] Seconds direct_exchange(double tokens) const;
+  [[nodiscard]] Seconds gathered_exchange(double tokens) const;
   [[nodiscard]] Seconds exchange(double tokens) const;
   [[nodiscard]] Seconds decode_of_kind(double sequences, double context, double window) const;
   [[nodiscard]] Seconds latent_decode_layer(double sequences, double context) const;

@@ -146,6 +146,7 @@ Result<StepModel> StepModel::on(const catalog::Catalog& catalog, const StepSetup
     return fail(std::move(faults));
   }
   auto data = std::make_shared<Data>();
+  data->instance = setup.instance;
   data->model = *setup.model;
   data->layout = setup.layout;
   data->formats = setup.formats;

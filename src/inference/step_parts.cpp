@@ -84,10 +84,8 @@ DenseParts StepModel::Data::dense(double tokens) const {
     parts.products += shape.layers * product(shape, tokens);
   if (layout.tp > 1) {
     const Bytes message(tokens * real_of(model.hidden) * bf16_element);
-    // After attention, and after the MLP unless attention ranks exchange tokens there.
-    const double after_mlp = layout.attention_dp > 1 ? real_of(model.dense_layers()) : layers();
     parts.all_reduce =
-        (layers() + after_mlp) * (collectives.all_reduce(message) + engine.all_reduce);
+        all_reduces_of_pass(model, layout) * (collectives.all_reduce(message) + engine.all_reduce);
   }
   parts.element_wise = element_wise(tokens);
   parts.launches = layers() * engine.layer;
@@ -146,18 +144,48 @@ Seconds StepModel::Data::routed(double tokens) const {
   return std::max(time, Flops(two_flops * rows * width) / peak(arithmetic));
 }
 
+/// Tokens of one rank that it sends to their experts.
+double StepModel::Data::own_tokens(double tokens) const {
+  return std::max(1.0, tokens / layout.attention_dp / layout.tp);
+}
+
+/// Out of one GPU, inside an NVLink domain, dispatch and combine of one layer.
+Bytes StepModel::Data::sent_to_experts(double tokens) const {
+  const double copies =
+      std::min(real_of(model.experts->per_token), static_cast<double>(layout.ranks()));
+  return Bytes(own_tokens(tokens) * copies * real_of(model.expert_hidden()) * dispatch_and_combine_bytes);
+}
+
+Seconds StepModel::Data::direct_exchange(double tokens) const {
+  return engine.exchange_floor +
+         sent_to_experts(tokens) / (collectives.nvlink * engine.exchange_nvlink);
+}
+
+Seconds StepModel::Data::gathered_exchange(double tokens) const {
+  return collectives.stage_all_reduce(Bytes(tokens * real_of(model.hidden) * bf16_element));
+}
+
 /// Dispatch and combine of one layer under attention DP.
 Seconds StepModel::Data::exchange(double tokens) const {
   if (layout.attention_dp <= 1) return Seconds(0.0);
-  const double own = std::max(1.0, tokens / layout.attention_dp / layout.tp);
-  const double hidden = real_of(model.hidden);
-  if (collectives.stage_all_reduce.empty()) return collectives.network_exchange(Bytes(own));
-  const Seconds gathered = collectives.stage_all_reduce(Bytes(tokens * hidden * bf16_element));
-  const double copies =
-      std::min(real_of(model.experts->per_token), static_cast<double>(layout.ranks()));
-  const Bytes sent(own * copies * real_of(model.expert_hidden()) * dispatch_and_combine_bytes);
-  return std::min(gathered,
-                  engine.exchange_floor + sent / (collectives.nvlink * engine.exchange_nvlink));
+  if (collectives.stage_all_reduce.empty())
+    return collectives.network_exchange(Bytes(own_tokens(tokens)));
+  return std::min(gathered_exchange(tokens), direct_exchange(tokens));
+}
+
+Result<std::optional<ExchangeTraffic>> StepModel::exchange_traffic(const catalog::Catalog& catalog,
+                                                                   double tokens) const {
+  const Data& d = *data_;
+  if (!d.model.experts || d.layout.attention_dp <= 1) return std::optional<ExchangeTraffic>();
+  if (!d.collectives.stage_all_reduce.empty()) {
+    if (d.gathered_exchange(tokens) < d.direct_exchange(tokens))
+      return std::optional<ExchangeTraffic>();
+    return std::optional(ExchangeTraffic{d.sent_to_experts(tokens), Bytes()});
+  }
+  const auto done = network_exchange(catalog, *d.instance, d.model, d.layout, d.own_tokens(tokens));
+  if (!done) return fail(done.error());
+  return std::optional(ExchangeTraffic{done->dispatch.nvlink + done->combine.nvlink,
+                                       done->dispatch.network + done->combine.network});
 }
 
 ExpertParts StepModel::Data::experts(double tokens) const {

@@ -92,6 +92,7 @@ void fill(StepParts& parts, const Rollout& rollout, TrainingPasses passes,
   r.padding_waste = passes.rows.waste();
   r.iteration = passes.actor;
   r.sync = parts.sync.time;
+  r.sync_carried = parts.sync.carried;
   r.sync_least = parts.sync.least;
   r.sync_most = parts.sync.most;
   r.samples = static_cast<double>(kept.size());

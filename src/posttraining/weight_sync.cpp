@@ -32,9 +32,20 @@ std::uint32_t ranks_of_copy(const WeightSync& sync) {
   return std::clamp<std::uint32_t>(ranks, 1, gpus);
 }
 
+using Carried = std::vector<std::pair<topology::Tier, Bytes>>;
+
+void carry(topology::Tier tier, Bytes bytes, Carried& carried) {
+  const auto found = std::find_if(carried.begin(), carried.end(),
+                                  [&](const auto& one) { return one.first == tier; });
+  if (found == carried.end())
+    carried.emplace_back(tier, bytes);
+  else
+    found->second += bytes;
+}
+
 Result<Seconds> collective_time(const catalog::Catalog& catalog, const topology::Cluster& cluster,
                                 collective::Operation operation, std::vector<GpuId> gpus,
-                                Bytes bytes, std::string& limit) {
+                                Bytes bytes, std::string& limit, Carried& carried) {
   if (gpus.size() < 2) return Seconds(0.0);
   collective::Request request;
   request.operation = operation;
@@ -43,6 +54,8 @@ Result<Seconds> collective_time(const catalog::Catalog& catalog, const topology:
   const auto outcome = collective::predict(catalog, cluster, request);
   if (!outcome) return fail(outcome.error());
   limit = outcome->limit.substr(0, outcome->limit.find(' '));
+  for (const auto& [tier, sent] : outcome->carried)
+    carry(tier, sent, carried);
   return outcome->time;
 }
 
@@ -51,9 +64,10 @@ Result<SyncTime> broadcast(const catalog::Catalog& catalog, const topology::Clus
   SyncTime result;
   const std::uint32_t copy = ranks_of_copy(sync);
   std::string limit = "none";
-  const auto gathered = collective_time(
-      catalog, cluster, collective::Operation::all_gather,
-      {sync.trainer_gpus.begin(), sync.trainer_gpus.begin() + copy}, weights, limit);
+  const auto gathered =
+      collective_time(catalog, cluster, collective::Operation::all_gather,
+                      {sync.trainer_gpus.begin(), sync.trainer_gpus.begin() + copy}, weights, limit,
+                      result.carried);
   if (!gathered) return fail(gathered.error());
   result.parts.children.push_back(
       sync_leaf("step.sync.gather", "Gathering the trainer's shards", *gathered, limit,
@@ -65,7 +79,7 @@ Result<SyncTime> broadcast(const catalog::Catalog& catalog, const topology::Clus
     std::vector<GpuId> gpus = sync.trainer_gpus;
     gpus.insert(gpus.end(), sync.rollout_gpus.begin(), sync.rollout_gpus.end());
     const auto sent = collective_time(catalog, cluster, collective::Operation::broadcast,
-                                      std::move(gpus), weights, limit);
+                                      std::move(gpus), weights, limit, result.carried);
     if (!sent) return fail(sent.error());
     result.parts.children.push_back(
         sync_leaf("step.sync.broadcast", "Broadcast to the rollout GPUs", *sent, limit,
@@ -89,8 +103,10 @@ SyncTime reshard(const topology::Cluster& cluster, const WeightSync& sync, Bytes
     cluster.route(from, to, links);
     if (links.empty()) continue;
     std::vector<flow::Use> uses;
-    for (const flow::LinkId link : links)
+    for (const flow::LinkId link : links) {
       uses.push_back({link, 1.0});
+      carry(cluster.tier(link), shard, result.carried);
+    }
     flow::FlowSpec spec;
     spec.bytes = shard.value();
     flows.add(uses, spec);

@@ -16,10 +16,11 @@ namespace {
 
 using scenario::Answer;
 
-/// A value with its band around it. `show` words a value of that unit.
+/// A value with its band around it, where it has one. `show` words a value of that unit.
 template <class Show>
 Highlight banded(std::string label, double value, const Band& band, const Show& show,
                  const std::string& assumed = {}) {
+  if (band.low >= band.high) return {std::move(label), show(value), assumed};
   std::string note = fmt::format("{} to {}", show(value * band.low), show(value * band.high));
   if (!assumed.empty()) note += "; " + assumed;
   return {std::move(label), show(value), std::move(note),
@@ -65,13 +66,17 @@ Bytes fullest_stage(const training::Iteration& iteration) {
   return peak;
 }
 
-void add_training(const Answer& answer, std::vector<Highlight>& all) {
-  const training::Iteration& iteration = answer.iteration;
+/// A band of times is the other way round for speeds.
+Band of_speeds(const Band& band) {
+  return {1.0 / band.high, 1.0 / band.low, band.confidence, band.regime};
+}
+
+/// Time and money of what the scenario has to do, or an hour's.
+void add_budget(const Answer& answer, const std::string& of_what, std::vector<Highlight>& all) {
   const Band& band = answer.estimate.band;
-  if (answer.budget) {
-    all.push_back(banded("time, 100 % goodput", answer.budget->time.value(), band, seconds_text,
-                         short_count(answer.budget->tokens) + " tokens"));
-  }
+  if (answer.budget)
+    all.push_back(
+        banded("time, 100 % goodput", answer.budget->time.value(), band, seconds_text, of_what));
   if (const auto* cost = chosen_cost(answer)) {
     const std::string assumed = fmt::format("{}, {}", plain_words(cost->purchase), cost->region);
     if (cost->total)
@@ -80,6 +85,24 @@ void add_training(const Answer& answer, std::vector<Highlight>& all) {
     else
       all.push_back({"money", money_text(cost->per_hour.value()) + " an hour", assumed});
   }
+}
+
+void add_memory(const training::Iteration& iteration, std::vector<Highlight>& all) {
+  if (iteration.memory.empty()) return;
+  const Bytes fullest = fullest_stage(iteration);
+  all.push_back({"memory", percent(fullest / iteration.hbm),
+                 fmt::format("{} of {} on the fullest GPU", binary_bytes(fullest),
+                             binary_bytes(iteration.hbm))});
+}
+
+std::string rate_text(double tokens) {
+  return significant(tokens) + " tokens/s";
+}
+
+void add_training(const Answer& answer, std::vector<Highlight>& all) {
+  const training::Iteration& iteration = answer.iteration;
+  const Band& band = answer.estimate.band;
+  add_budget(answer, answer.budget ? short_count(answer.budget->tokens) + " tokens" : "", all);
   if (answer.operations) {
     const scenario::OperationsAnswer& run = *answer.operations;
     all.push_back({"goodput", percent(run.goodput.ettr()),
@@ -103,10 +126,7 @@ void add_training(const Answer& answer, std::vector<Highlight>& all) {
                        fmt::format("{}, {} per 10^12 tokens", plain_words(cost.purchase),
                                    money_text(cost.per_trillion_tokens.value()))});
   }
-  // A band of times is the other way round for speeds.
-  const Band speed{1.0 / band.high, 1.0 / band.low, band.confidence, band.regime};
-  all.push_back(banded("speed", iteration.tokens_per_second, speed,
-                       [](double tokens) { return significant(tokens) + " tokens/s"; }));
+  all.push_back(banded("speed", iteration.tokens_per_second, of_speeds(band), rate_text));
   all.push_back(banded("step", iteration.step.value(), band, seconds_text));
   all.push_back({"model FLOPs utilisation", percent(iteration.mfu),
                  fmt::format("{} TFLOP/s a GPU", significant(iteration.model_tflops_per_gpu))});
@@ -117,9 +137,24 @@ void add_training(const Answer& answer, std::vector<Highlight>& all) {
                    fmt::format("{} of the step waits for it",
                                percent((storage.step - storage.step_computing) / storage.step))});
   }
-  all.push_back({"memory", percent(fullest_stage(iteration) / iteration.hbm),
-                 fmt::format("{} of {} on the fullest GPU", binary_bytes(fullest_stage(iteration)),
-                             binary_bytes(iteration.hbm))});
+  add_memory(iteration, all);
+}
+
+void add_posttraining(const Answer& answer, std::vector<Highlight>& all) {
+  const scenario::PosttrainingAnswer& post = *answer.posttraining;
+  const Band& band = answer.estimate.band;
+  const double step = post.step().value();
+  add_budget(answer, answer.budget ? grouped(answer.budget->steps) + " steps" : "", all);
+  all.push_back(banded("speed", post.tokens() / step, of_speeds(band), rate_text,
+                       significant(post.samples() / step) + " samples/s"));
+  all.push_back(banded("step", step, band, seconds_text));
+  all.push_back(limit_highlight(answer.estimate));
+  if (post.rl) {
+    for (const posttraining::PoolUse& pool : post.rl->pools)
+      all.push_back({"idle, " + (pool.pool == "all" ? "all GPUs" : pool.pool + " GPUs"),
+                     percent(pool.idle_share), fmt::format("of {} GPUs", grouped(pool.gpus))});
+  }
+  add_memory(answer.iteration, all);
 }
 
 void add_serving(const Answer& answer, std::vector<Highlight>& all) {
@@ -165,6 +200,8 @@ std::vector<Highlight> answer_highlights(const Answer& answer) {
   }
   if (answer.serving)
     add_serving(answer, all);
+  else if (answer.posttraining)
+    add_posttraining(answer, all);
   else
     add_training(answer, all);
   return all;

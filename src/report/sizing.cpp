@@ -9,6 +9,7 @@
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
 #include "flowplan/topology/tier_name.hpp"
+#include "link_loads.hpp"
 #include "operations.hpp"
 #include "posttraining.hpp"
 #include "serving.hpp"
@@ -380,7 +381,9 @@ Document sizing(const Answer& answer, const SizingDetails& details) {
       sections.push_back(std::move(section));
   }
   if (answer.feasible()) {
-    if (!answer.serving && !answer.posttraining) {
+    if (answer.serving || answer.posttraining) {
+      sections.push_back(link_loads_section(answer));
+    } else {
       sections.push_back(tiers(answer));
       sections.push_back(fabric(answer));
     }

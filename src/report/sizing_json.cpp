@@ -8,6 +8,7 @@
 #include "flowplan/report/sizing.hpp"
 #include "flowplan/topology/tier_name.hpp"
 #include "json_format.hpp"
+#include "link_loads.hpp"
 #include "operations.hpp"
 #include "posttraining.hpp"
 #include "serving.hpp"
@@ -196,6 +197,8 @@ std::string sizing_json(const Answer& answer, const SizingDetails& details) {
   if (answer.feasible() && !answer.serving && !answer.posttraining)
     json["training"] = speeds(answer);
   json["memory"] = answer.serving ? serving_memory_json(*answer.serving) : memory_rows(answer);
+  if (answer.feasible() && (answer.serving || answer.posttraining))
+    json["links"] = link_loads_json(answer.links);
   if (answer.feasible()) json["budget"] = budget(answer);
   if (answer.storage) json["storage"] = storage_json(*answer.storage);
   if (answer.operations) json["operations"] = operations_json(*answer.operations);

@@ -12,6 +12,7 @@
 #include "flowplan/scenario/resolve.hpp"
 #include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
+#include "posttraining_links.hpp"
 #include "trace.hpp"
 
 namespace flowplan::scenario {
@@ -371,7 +372,10 @@ Result<Answer> run_posttraining(const catalog::Catalog& catalog, const Scenario&
                                   answer.job.model.name, answer.count, answer.instance)
                     : scenario.name;
   add_posttraining_metrics(answer);
-  if (answer.feasible()) add_posttraining_money(catalog, scenario, answer);
+  if (answer.feasible()) {
+    add_posttraining_money(catalog, scenario, answer);
+    answer.links = posttraining_links(answer);
+  }
   const std::vector<std::string> profiles = answer.estimate.provenance.profiles;
   add_trace(catalog, scenario, program_version, answer);
   answer.estimate.provenance.profiles = profiles;

@@ -11,6 +11,7 @@
 #include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "serving_fleet.hpp"
+#include "serving_links.hpp"
 #include "serving_metrics.hpp"
 #include "serving_pass.hpp"
 #include "serving_start.hpp"
@@ -89,6 +90,11 @@ class ServingRunner {
     sum_up(*done);
     if (auto drawn = curve(); !drawn) return drawn;
     answer_.estimate.time = pass_breakdown(catalog_, fleet_, serving_);
+    if (depth_ != Depth::full) return {};
+    auto links = serving_links(catalog_, fleet_, serving_, workload_, answer_.estimate.time.time(),
+                               answer_.nic_kind);
+    if (!links) return fail(std::move(links.error()));
+    answer_.links = std::move(*links);
     return {};
   }
 

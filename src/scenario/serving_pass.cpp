@@ -59,6 +59,21 @@ Seconds lone_tpot(const inference::Instance& instance, double context_tokens) {
   return Seconds(seconds / std::max(1.0, drafts.tokens_per_pass));
 }
 
+DecodePass mean_decode_pass(const ServingFleet& fleet, const ServingAnswer& answer) {
+  const inference::Layout& layout = fleet.setup.layout;
+  const inference::PoolSummary& pool = answer.pools.back();
+  const double lanes = 1.0 * layout.attention_dp * layout.pp;
+  DecodePass pass;
+  pass.sequences = std::max(1.0, pool.mean_batch / lanes);
+  pass.tokens_a_sequence = 1.0 + fleet.setup.draft_tokens;
+  const inference::Instance& instance =
+      fleet.pools ? fleet.pools->decode.instance : fleet.fleet.instance;
+  const double capacity = static_cast<double>(instance.kv.capacity_blocks) *
+                          static_cast<double>(instance.kv.block_size_tokens);
+  pass.context = std::max(1.0, pool.mean_kv_share * capacity / (pass.sequences * layout.pp));
+  return pass;
+}
+
 Breakdown pass_breakdown(const catalog::Catalog& catalog, const ServingFleet& fleet,
                          const ServingAnswer& answer) {
   Breakdown tree;
@@ -66,15 +81,7 @@ Breakdown pass_breakdown(const catalog::Catalog& catalog, const ServingFleet& fl
   const auto step = inference::StepModel::on(catalog, fleet.setup);
   if (!step || answer.pools.empty()) return tree;
   const inference::Layout& layout = fleet.setup.layout;
-  const double lanes = 1.0 * layout.attention_dp * layout.pp;
-  const double sequences = std::max(1.0, answer.pools.back().mean_batch / lanes);
-  const double each = 1.0 + fleet.setup.draft_tokens;
-  const inference::Instance& instance =
-      fleet.pools ? fleet.pools->decode.instance : fleet.fleet.instance;
-  const double capacity = static_cast<double>(instance.kv.capacity_blocks) *
-                          static_cast<double>(instance.kv.block_size_tokens);
-  const double context =
-      std::max(1.0, answer.pools.back().mean_kv_share * capacity / (sequences * layout.pp));
+  const auto [sequences, each, context] = mean_decode_pass(fleet, answer);
   tree.label =
       fmt::format("One decode pass of {:.0f} sequences at {:.0f} tokens", sequences, context);
 

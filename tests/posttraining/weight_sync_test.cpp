@@ -49,6 +49,11 @@ TEST_CASE("resharding moves each GPU's shard only, limited by the network") {
   // Eight GPUs send an eighth each over 50 GB/s of network.
   CHECK(resharded.time.value() == Approx(weights / 8.0 / 50e9).epsilon(0.02));
   CHECK(resharded.parts.children.front().limit == "efa");
+  // Out of one NIC and into another: each byte counts twice of what both directions carry.
+  double network = 0.0;
+  for (const auto& [tier, bytes] : resharded.carried)
+    if (tier == topology::Tier::efa) network += bytes.value();
+  CHECK(network == Approx(2.0 * weights));
   sync.path = SyncPath::broadcast;
   CHECK(must_sync(cluster, sync).time > resharded.time);
 }

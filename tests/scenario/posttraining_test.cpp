@@ -66,6 +66,31 @@ TEST_CASE("a step with rollouts says who waits and what limits") {
   CHECK(metric(apart, "posttraining.trainer_idle_share") >= 0.0);
 }
 
+TEST_CASE("the links' use over a step is that of its updates and of the weights that are sent") {
+  const Answer apart = answer_of(
+      grpo + R"(, "pools": {"kind": "disaggregated", "rollout_gpus": 8}, "sync": "reshard")");
+  REQUIRE(apart.feasible());
+  const posttraining::RlStep& rl = *apart.posttraining->rl;
+  bool updates = false, weights = false;
+  for (const LinkLoad& load : apart.links.known) {
+    REQUIRE(load.over_all);
+    REQUIRE(load.while_it_is);
+    const bool update = load.what == "updates of the policy";
+    const Seconds lasts = update ? rl.iteration.step * static_cast<double>(rl.updates) : rl.sync;
+    CHECK(*load.over_all == Approx(*load.while_it_is * (lasts / rl.step)));
+    updates = updates || update;
+    if (load.what != "weights to the engines" || load.tier != "efa") continue;
+    // 7.6 10^9 parameters of 2 bytes to each of 8 engines, out of and into 2 x 3,200 Gbit/s of
+    // both directions.
+    weights = true;
+    const double bytes = 2.0 * 8.0 * 2.0 * apart.parameters;
+    CHECK(*load.over_all == Approx(bytes / (2.0 * 2.0 * 400e9) / rl.step.value()));
+  }
+  CHECK(updates);
+  CHECK(weights);
+  CHECK_FALSE(apart.links.unknown.empty());
+}
+
 TEST_CASE("what a workload leaves open is chosen and written down") {
   const Answer answer = answer_of(small + R"("method": "dapo", "parallelism": {"tp": 1, "pp": 1})");
   const auto has = [&](const std::string& path) {

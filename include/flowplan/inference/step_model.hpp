@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "flowplan/base/quantity.hpp"
 #include "flowplan/base/result.hpp"
@@ -51,6 +52,11 @@ struct HeadParts {
   [[nodiscard]] Seconds total() const;
 };
 
+/// What one GPU sends in a dispatch and a combine.
+struct ExchangeTraffic {
+  Bytes nvlink{}, network{};
+};
+
 /// How long the parts of a pass take: kernel tables of the GPU (never above its peaks), the
 /// engine's own factors on them, collectives of the layout. docs/models/serving-step.md has the
 /// formulas. Cheap to copy.
@@ -65,6 +71,11 @@ class StepModel {
   [[nodiscard]] DenseParts dense(double tokens) const;
   /// `tokens` of all attention ranks, > 0; nothing for a dense model.
   [[nodiscard]] ExpertParts experts(double tokens) const;
+  /// What an exchange of one layer sends for `tokens` of all attention ranks, > 0; nothing where
+  /// the layout has none, or where an all-reduce of all ranks is faster and stands for it. Errors:
+  /// those of `expert_parallel`.
+  [[nodiscard]] Result<std::optional<ExchangeTraffic>> exchange_traffic(
+      const catalog::Catalog& catalog, double tokens) const;
   /// `sequences` whose logits are needed, > 0.
   [[nodiscard]] HeadParts head(double sequences) const;
   /// `sequences` of a lane at a mean context, `draft_tokens` + 1 queries each.

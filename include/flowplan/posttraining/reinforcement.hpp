@@ -103,6 +103,8 @@ struct RlStep {
   std::int64_t updates = 0;                           ///< optimizer steps
   Rows rows;                                          ///< of one update
   double mean_staleness = 0.0, most_staleness = 0.0;  ///< versions
+  /// Bytes of `sync` over all links of a tier; empty through storage.
+  std::vector<std::pair<topology::Tier, Bytes>> sync_carried;
   Seconds sync_least{}, sync_most{};  ///< of `sync`, by the ends of what was measured of a tensor
   bool staleness_grows = false;       ///< with every step: then the two are of those followed
   bool most_is_open = false;          ///< others may be older than the steps followed

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flowplan/base/quantity.hpp"
@@ -46,6 +47,8 @@ struct SyncTime {
   Seconds time{};           ///< sum of the parts of the breakdown
   Seconds least{}, most{};  ///< with the ends of what was measured of a tensor
   Bytes moved{};            ///< into all rollout GPUs
+  /// Bytes on the wire over all links of a tier; not known of `storage`.
+  std::vector<std::pair<topology::Tier, Bytes>> carried;
   Breakdown parts;
 };
 

@@ -9,6 +9,7 @@
 #include "flowplan/catalog/catalog.hpp"
 #include "flowplan/estimate/estimate.hpp"
 #include "flowplan/operations/money.hpp"
+#include "flowplan/scenario/link_load.hpp"
 #include "flowplan/scenario/operations.hpp"
 #include "flowplan/scenario/posttraining.hpp"
 #include "flowplan/scenario/scenario.hpp"
@@ -64,6 +65,9 @@ struct Answer {
 
   /// Of work of kind "posttraining"; `job` and `iteration` are one update of its trainer.
   std::optional<PosttrainingAnswer> posttraining;
+
+  /// What serving and post-training put on the links; training's are in `iteration`.
+  LinkLoads links;
 
   Estimate estimate;
 
