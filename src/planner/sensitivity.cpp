@@ -198,9 +198,10 @@ std::vector<Input> all_inputs(const catalog::Catalog& catalog, const scenario::S
   return inputs;
 }
 
+/// `base`: the answer without the change.
 SensitivitySide side_of_input(const catalog::Catalog& catalog, const JsonDocument& document,
                               const JsonDocument& schema, const Input& input, bool more, double by,
-                              const std::string& version) {
+                              const std::string& version, const scenario::Answer& base) {
   const double factor = more ? 1.0 + by : 1.0 - by;
   SensitivitySide side;
   std::optional<catalog::Catalog> changed;
@@ -227,7 +228,7 @@ SensitivitySide side_of_input(const catalog::Catalog& catalog, const JsonDocumen
     side.fault = scenario.error().front().message;
     return side;
   }
-  auto answer = scenario::run(used, *scenario, version, scenario::Depth::metrics);
+  auto answer = scenario::run(used, *scenario, version, scenario::Depth::metrics, &base);
   if (!answer) {
     side.fault = answer.error().front().message;
     return side;
@@ -288,7 +289,7 @@ Result<Sensitivity> sensitivity(const catalog::Catalog& catalog, const JsonDocum
       const bool more = i % 2 == 1;
       SensitivityRow& row = result.rows[i / 2];
       (more ? row.more : row.less) = side_of_input(catalog, document, schema, inputs[i / 2], more,
-                                                   options.by, options.program_version);
+                                                   options.by, options.program_version, *answer);
     });
   });
   return result;

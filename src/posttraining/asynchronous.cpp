@@ -76,7 +76,8 @@ class RunningCurve {
       if (steps_[i].first < to && end_of(i) > from) most = std::max(most, steps_[i].second);
     return most;
   }
-  /// The last instant of [from, to) up to which there are at least `count`; `from` where there are fewer.
+  /// The last instant of [from, to) up to which there are at least `count`; `from` where there are
+  /// fewer.
   [[nodiscard]] double last_at_least(double count, double from, double to) const {
     double last = from;
     for (std::size_t i = 0; i < steps_.size(); ++i)
@@ -113,6 +114,17 @@ class OverlapPlay {
         workload_(std::move(workload)),
         versions_(static_cast<std::size_t>(versions)),
         released_(workload_.tasks(), 0.0) {}
+
+  /// Begins with those times instead of none, if they are of as many samples and versions.
+  void begin_with(const OverlapTimes& near) {
+    if (near.released_s.size() != released_.size() || near.ready_s.size() != versions_.size())
+      return;
+    released_ = near.released_s;
+    for (std::size_t v = 0; v < versions_.size(); ++v) {
+      versions_[v].paused_s = near.paused_s[v];
+      versions_[v].ready_s = near.ready_s[v];
+    }
+  }
 
   /// Another round: samples are let in at the times that the last one found. Returns the largest
   /// relative change of a version's time.
@@ -164,6 +176,11 @@ class OverlapPlay {
         !overlap_.in_order && result.most_staleness >= static_cast<double>(last);
     const std::size_t shown = std::min<std::size_t>(3, last - warm);
     timeline(last - shown, last, result);
+    result.times.released_s = released_;
+    for (const Version& version : versions_) {
+      result.times.paused_s.push_back(version.paused_s);
+      result.times.ready_s.push_back(version.ready_s);
+    }
     return result;
   }
 
@@ -340,7 +357,7 @@ class OverlapPlay {
 }  // namespace
 
 Result<OverlapRun> run_overlapped(const inference::Fleet& fleet, const RolloutLoad& load,
-                                  const Overlap& overlap) {
+                                  const Overlap& overlap, const OverlapTimes& near) {
   if (!(overlap.staleness >= 0.0) || overlap.parts < 1)
     return fail(
         error(Code::value_out_of_range,
@@ -360,6 +377,7 @@ Result<OverlapRun> run_overlapped(const inference::Fleet& fleet, const RolloutLo
   Overlap bounded = overlap;
   bounded.staleness = std::min(overlap.staleness, static_cast<double>(batches));
   OverlapPlay play(fleet, bounded, load, static_cast<int>(batches), std::move(*workload));
+  play.begin_with(near);
   // Once the versions before it are right, a version takes some rounds: its samples, the pause of
   // its update, prompts that wait for others.
   constexpr std::size_t rounds_a_version = 5;

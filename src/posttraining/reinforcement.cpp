@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -161,9 +162,10 @@ Result<RlStep> estimate(const catalog::Catalog& catalog, const topology::Cluster
     result.binding = "memory";
     return std::move(result);
   }
-  auto rollout =
-      run_rollout(engines->fleet, load, {job.load.prompts, job.stop_early}, job.verifier);
+  const RolloutEnd end{job.load.prompts, job.stop_early};
+  auto rollout = rollout_by(job.known, engines->fleet, load, end, job.verifier);
   if (!rollout) return fail(rollout.error());
+  auto played = std::make_shared<Played>();
   std::vector<Sample> kept;
   for (const std::uint32_t i : rollout->kept)
     kept.push_back(rollout->samples[i]);
@@ -216,10 +218,18 @@ Result<RlStep> estimate(const catalog::Catalog& catalog, const topology::Cluster
     overlap.training = parts.training();
     overlap.sync = result.sync;
     overlap.verifier = job.verifier;
-    auto run = run_overlapped(engines->fleet, load, overlap);
+    auto run = overlapped_by(job.known, engines->fleet, load, overlap);
     if (!run) return fail(run.error());
+    played->overlap = overlap;
+    played->overlapped = *run;
     run_apart(parts, std::move(*run));
   }
+  played->fleet = std::move(engines->fleet);
+  played->load = load;
+  played->end = end;
+  played->verifier = job.verifier;
+  played->rollout = std::move(*rollout);
+  result.played = std::move(played);
   const double half = found->band_p90 / percent_of_band;
   result.band = {1.0 / (1.0 + half), 1.0 / std::max(0.1, 1.0 - half), 0.9, found->band_regime};
   for (const Warning& warning : result.iteration.warnings)

@@ -163,9 +163,9 @@ std::string title(const Scenario& scenario, const Answer& answer) {
 }  // namespace
 
 Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
-                   const std::string& program_version, Depth depth) {
+                   const std::string& program_version, Depth depth, const Answer* like) {
   if (scenario.serving) return run_serving(catalog, scenario, program_version, depth);
-  if (scenario.posttraining) return run_posttraining(catalog, scenario, program_version);
+  if (scenario.posttraining) return run_posttraining(catalog, scenario, program_version, like);
   auto resolved = resolve(catalog, scenario);
   if (!resolved) return fail(std::move(resolved.error()));
   auto iteration = training::estimate(catalog, resolved->cluster, resolved->job);

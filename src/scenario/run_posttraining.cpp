@@ -30,8 +30,8 @@ constexpr double default_engine_sequences = 16.0;
 /// Fills in one answer, part by part.
 class PosttrainingRunner {
  public:
-  PosttrainingRunner(const catalog::Catalog& catalog, const Scenario& scenario)
-      : catalog_(catalog), scenario_(scenario), section_(*scenario.posttraining) {}
+  PosttrainingRunner(const catalog::Catalog& catalog, const Scenario& scenario, const Answer* like)
+      : catalog_(catalog), scenario_(scenario), section_(*scenario.posttraining), like_(like) {}
 
   Result<Answer> run() {
     sizes();
@@ -225,6 +225,8 @@ class PosttrainingRunner {
     if (scenario_.storage && scenario_.storage->checkpoint)
       job.mount = &scenario_.storage->checkpoint->mount;
     job.profile = section_.profile;
+    if (like_ != nullptr && like_->posttraining && like_->posttraining->rl)
+      job.known = like_->posttraining->rl->played.get();
     if (auto chosen = engines(job); !chosen) return chosen;
     auto step = post::estimate(catalog_, *cluster_, job);
     if (!step) return fail(std::move(step.error()));
@@ -241,6 +243,7 @@ class PosttrainingRunner {
     out().binding = step->binding;
     out().rl = std::move(*step);
     job.mount = nullptr;  // the scenario's, which the answer may outlive
+    job.known = nullptr;
     return {};
   }
 
@@ -284,6 +287,7 @@ class PosttrainingRunner {
   const catalog::Catalog& catalog_;
   const Scenario& scenario_;
   const PosttrainingSection& section_;
+  const Answer* like_;
   const topology::Cluster* cluster_ = nullptr;
   Answer answer_;
   std::int64_t pack_ = default_pack_tokens;
@@ -354,8 +358,8 @@ void add_posttraining_money(const catalog::Catalog& catalog, const Scenario& sce
 }  // namespace
 
 Result<Answer> run_posttraining(const catalog::Catalog& catalog, const Scenario& scenario,
-                                const std::string& program_version) {
-  auto done = PosttrainingRunner(catalog, scenario).run();
+                                const std::string& program_version, const Answer* like) {
+  auto done = PosttrainingRunner(catalog, scenario, like).run();
   if (!done) return done;
   Answer& answer = *done;
   const catalog::Instance& instance = *scenario.cluster.instance;

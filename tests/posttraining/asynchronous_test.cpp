@@ -237,6 +237,25 @@ TEST_CASE("the timeline shows from when on few samples are left") {
     CHECK(one.activity != "stragglers");
 }
 
+TEST_CASE("where the search for agreeing times begins does not change what it finds") {
+  const inference::Fleet fleet = ten_ms_a_pass(4);
+  const RolloutLoad load = with_a_tail();
+  const OverlapRun other = must_run(fleet, load, overlap_of(2.0, 2.0, 0.3));
+  const Overlap overlap = overlap_of(2.0, 2.2, 0.3);
+  const OverlapRun cold = must_run(fleet, load, overlap);
+  const auto warm = run_overlapped(fleet, load, overlap, other.times);
+  REQUIRE(warm);
+  CHECK(cold.step != other.step);
+  CHECK(warm->step == cold.step);
+  CHECK(warm->waiting == cold.waiting);
+  CHECK(warm->mean_staleness == cold.mean_staleness);
+  CHECK(warm->times.ready_s == cold.times.ready_s);
+  // Times of another number of samples are left aside.
+  const auto aside = run_overlapped(fleet, equal_answers(8, 4, 100.0), overlap, other.times);
+  REQUIRE(aside);
+  CHECK(aside->step == must_run(fleet, equal_answers(8, 4, 100.0), overlap).step);
+}
+
 TEST_CASE("the same run gives the same answer") {
   const OverlapRun a = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));
   const OverlapRun b = must_run(ten_ms_a_pass(3), with_a_tail(), overlap_of(1.5, 2.0, 0.3));

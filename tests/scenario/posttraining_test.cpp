@@ -91,6 +91,23 @@ TEST_CASE("the links' use over a step is that of its updates and of the weights 
   CHECK_FALSE(apart.links.unknown.empty());
 }
 
+TEST_CASE("an answer to a scenario much like this one does not change it") {
+  const std::string pools = R"(, "pools": {"kind": "asynchronous", "rollout_gpus": 8})";
+  const Answer base = answer_of(grpo + pools);
+  // Another micro-batch changes the training alone, another seed the rollout too.
+  for (const std::string& more :
+       {std::string(R"(, "micro_batch": 2)"), std::string(R"(, "seed": 7)"), std::string()}) {
+    const Scenario scenario = must_read(text_of(grpo + pools + more));
+    const auto cold = run(real_catalog(), scenario, "test");
+    const auto warm = run(real_catalog(), scenario, "test", Depth::full, &base);
+    REQUIRE(cold);
+    REQUIRE(warm);
+    REQUIRE(warm->estimate.metrics.size() == cold->estimate.metrics.size());
+    for (std::size_t i = 0; i < cold->estimate.metrics.size(); ++i)
+      CHECK(warm->estimate.metrics[i].value == cold->estimate.metrics[i].value);
+  }
+}
+
 TEST_CASE("what a workload leaves open is chosen and written down") {
   const Answer answer = answer_of(small + R"("method": "dapo", "parallelism": {"tp": 1, "pp": 1})");
   const auto has = [&](const std::string& path) {

@@ -30,6 +30,7 @@ struct KvTier {
   std::string name;  ///< "host", "nvme"
   std::int64_t capacity_blocks = 0;
   BytesPerSecond read{};  ///< of one attention rank
+  bool operator==(const KvTier&) const = default;
 };
 
 /// Draft tokens that one pass verifies.
@@ -37,6 +38,7 @@ struct Speculation {
   std::int64_t draft_tokens = 0;  ///< a pass, gamma; 0: none
   double tokens_per_pass = 1.0;   ///< accepted with the bonus token, 1 .. 1 + gamma
   Curve draft_s;                  ///< of one draft token, over decode sequences of a lane
+  bool operator==(const Speculation&) const = default;
 };
 
 /// Expected tokens a pass with `draft_tokens` drafts of independent acceptance 0 <= alpha <= 1,
@@ -55,6 +57,7 @@ struct LoraServing {
   Seconds per_pass{};         ///< of a pass with any adapter
   Seconds per_adapter{};      ///< and each different adapter of the pass
   Seconds per_token{};        ///< and each token of the fullest lane
+  bool operator==(const LoraServing&) const = default;
 };
 
 /// How a serving engine is configured. Its budgets are of one attention rank.
@@ -78,6 +81,7 @@ struct EngineSpec {
   std::int64_t swap_blocks = 0;  ///< room on the host; what does not fit is recomputed
   Speculation speculation;
   LoraServing lora;
+  bool operator==(const EngineSpec&) const = default;
 };
 
 /// One serving instance: how long its passes take, what its cache holds, how it is configured.
@@ -86,6 +90,7 @@ struct Instance {
   KvGeometry kv;
   EngineSpec engine;
   int gpus = 1;
+  bool operator==(const Instance&) const = default;
 };
 
 /// What is wrong with an instance: budgets below 1, no room for a block, shares out of range, tiers

@@ -24,6 +24,7 @@ struct TokenCount {
   double mean = 1.0;
   double spread = 0.0;
   double most = 4294967295.0;  ///< longer draws are cut to that
+  bool operator==(const TokenCount&) const = default;
 };
 
 /// Input and output tokens of real requests, drawn with equal chances, pairs kept together.
@@ -76,6 +77,7 @@ struct AgentLoop {
   TokenCount calls{TokenCount::Kind::fixed, 1.0, 0.0};  ///< model turns of a task
   TokenCount tool_tokens;
   TokenCount tool_ms;  ///< milliseconds that a tool takes
+  bool operator==(const AgentLoop&) const = default;
 };
 
 /// A load to generate. Seeded: the same load gives the same requests on every platform, and a task

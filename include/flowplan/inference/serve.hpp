@@ -25,6 +25,7 @@ enum class Routing { round_robin, least_loaded, prefix_aware };
 struct Router {
   Routing routing = Routing::round_robin;
   double load_tokens = 0.0;  ///< cached tokens that outweigh one request waiting or running
+  bool operator==(const Router&) const = default;
 };
 
 /// Equal instances behind a router.
@@ -32,6 +33,7 @@ struct Fleet {
   Instance instance;
   std::uint32_t replicas = 1;
   Router router;
+  bool operator==(const Fleet&) const = default;
 };
 
 /// How the KV of a prompt gets from a prefill worker to a decode worker.

@@ -21,6 +21,7 @@ class Curve {
   [[nodiscard]] bool empty() const { return x_.empty(); }
   [[nodiscard]] std::span<const double> x() const { return x_; }
   [[nodiscard]] std::span<const double> y() const { return y_; }
+  bool operator==(const Curve&) const = default;
 
  private:
   std::vector<double> x_, y_;
@@ -39,6 +40,7 @@ class Grid {
   [[nodiscard]] std::span<const double> rows() const { return rows_; }
   [[nodiscard]] std::span<const double> columns() const { return columns_; }
   [[nodiscard]] std::span<const double> seconds() const { return seconds_; }
+  bool operator==(const Grid&) const = default;
 
  private:
   std::vector<double> rows_, columns_, seconds_;
@@ -70,6 +72,7 @@ struct StepTable {
   /// A pass with prefill chunks of more than `eager_above_tokens` takes at least `eager_floor`.
   std::int64_t eager_above_tokens = 0;
   Seconds eager_floor{};
+  bool operator==(const StepTable&) const = default;
 };
 
 /// A part of a prompt: `chunk_tokens` more after `done_tokens` whose KV is there.
@@ -118,6 +121,7 @@ struct KvGeometry {
   [[nodiscard]] std::int64_t longest_sequence() const;
   /// All bytes that `context_tokens` of one sequence take on a rank (for transfers), not rounded.
   [[nodiscard]] Bytes sequence_bytes(std::int64_t context_tokens) const;
+  bool operator==(const KvGeometry&) const = default;
 };
 
 }  // namespace flowplan::inference

@@ -14,7 +14,7 @@ namespace flowplan::posttraining {
 
 /// What a pool of GPUs does from when to when.
 struct Interval {
-  std::string pool;      ///< "trainer", "rollout", "all"
+  std::string pool;  ///< "trainer", "rollout", "all"
   /// "generate", "stragglers" (fewer than half of the most samples at once are left), "score",
   /// "train", "sync", "swap", "wait".
   std::string activity;
@@ -42,6 +42,13 @@ struct Overlap {
   Seconds training{};  ///< on a batch, log-probabilities and all updates
   Seconds sync{};      ///< of the weights; both pools stand still
   Verifier verifier;
+  bool operator==(const Overlap&) const = default;
+};
+
+/// When samples were let in and versions of the weights came out, on which a run agreed.
+struct OverlapTimes {
+  std::vector<double> released_s;         ///< by sample
+  std::vector<double> paused_s, ready_s;  ///< by version: engines stop, go on with it
 };
 
 struct OverlapRun {
@@ -57,13 +64,17 @@ struct OverlapRun {
   /// further than the run was followed: they grow older with every step.
   bool staleness_grows = false;
   std::vector<Interval> timeline;  ///< of the last steps, from 0
+  OverlapTimes times;
 };
 
 /// Steps of training and rollouts that overlap, played through: samples are let in as versions of
 /// the weights come out, the serving engine runs them, the trainer takes them as they finish. The
 /// engine is asked again until the times agree; a version depends on earlier ones only, so they do
-/// after some rounds a version. `load` is one batch. Errors: those of `run_rollout`.
+/// after some rounds a version. `load` is one batch. `near`: times of a run much like this one,
+/// from which fewer rounds lead to the same times; those of another size are left aside. Errors:
+/// those of `run_rollout`.
 [[nodiscard]] Result<OverlapRun> run_overlapped(const inference::Fleet& fleet,
-                                                const RolloutLoad& load, const Overlap& overlap);
+                                                const RolloutLoad& load, const Overlap& overlap,
+                                                const OverlapTimes& near = {});
 
 }  // namespace flowplan::posttraining

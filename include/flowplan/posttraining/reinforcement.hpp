@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "flowplan/inference/number_formats.hpp"
 #include "flowplan/posttraining/asynchronous.hpp"
 #include "flowplan/posttraining/batching.hpp"
+#include "flowplan/posttraining/played.hpp"
 #include "flowplan/posttraining/rollout.hpp"
 #include "flowplan/posttraining/samples.hpp"
 #include "flowplan/posttraining/weight_sync.hpp"
@@ -75,6 +77,8 @@ struct RlJob {
   SyncPath sync = SyncPath::broadcast;
   const storage::Mount* mount = nullptr;
   std::string profile = "default";
+
+  const Played* known = nullptr;  ///< of a step much like this one; outlives the call
 };
 
 /// A pool of GPUs over a step.
@@ -111,7 +115,8 @@ struct RlStep {
   std::vector<PoolUse> pools;
   std::vector<Interval> timeline;
   std::string limit;  ///< what to change first: "stragglers", "generation", "update", "sync", ...
-  training::Iteration iteration;  ///< one update of the actor
+  training::Iteration iteration;         ///< one update of the actor
+  std::shared_ptr<const Played> played;  ///< what its engines were asked; nothing: it does not fit
   Band band;
   std::vector<Warning> warnings;
   std::vector<std::string> profiles;

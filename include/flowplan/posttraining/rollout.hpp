@@ -14,6 +14,7 @@ namespace flowplan::posttraining {
 struct Verifier {
   Seconds latency{};  ///< of a sample
   int workers = 0;    ///< samples at a time; 0: as many as there are
+  bool operator==(const Verifier&) const = default;
 };
 /// When each sample has its reward: first come, first served. `finish_s` in any order; the answer
 /// is in the same order.
@@ -26,6 +27,7 @@ struct Verifier {
 struct RolloutEnd {
   std::uint32_t prompts = 0;  ///< that the step trains on; 0: all
   bool stop_early = false;
+  bool operator==(const RolloutEnd&) const = default;
 };
 
 /// One rollout on replicas that do nothing else.

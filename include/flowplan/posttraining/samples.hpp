@@ -26,6 +26,7 @@ struct RolloutLoad {
   std::uint64_t seed = 1;
 
   [[nodiscard]] std::uint32_t samples() const { return prompts * group; }
+  bool operator==(const RolloutLoad&) const = default;
 };
 
 /// The requests of a rollout, all sent at 0, sample by sample: those of a prompt in a row. Errors:

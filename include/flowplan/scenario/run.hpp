@@ -93,8 +93,11 @@ struct Answer {
 enum class Depth { full, metrics };
 
 /// Estimates a scenario. Errors: what is wrong with it, with places in its document. A job that
-/// does not fit is an answer without speeds, not an error.
+/// does not fit is an answer without speeds, not an error. `like`: the answer of a scenario that
+/// differs a little, or null; what both ask of simulated engines in the same words is taken from
+/// it.
 [[nodiscard]] Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
-                                 const std::string& program_version, Depth depth = Depth::full);
+                                 const std::string& program_version, Depth depth = Depth::full,
+                                 const Answer* like = nullptr);
 
 }  // namespace flowplan::scenario
