@@ -1,4 +1,5 @@
 #include <ctime>
+#include <optional>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "command.hpp"
 #include "fault_place.hpp"
 #include "flowplan/base/parse_quantity.hpp"
+#include "flowplan/planner/candidate.hpp"
 #include "flowplan/planner/compute_optimal.hpp"
 #include "flowplan/planner/plan.hpp"
 #include "flowplan/planner/posttraining_plan.hpp"
@@ -16,6 +18,7 @@
 #include "flowplan/report/serving_plan.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "progress.hpp"
+#include "report_details.hpp"
 #include "scenario_flags.hpp"
 #include "stopwatch.hpp"
 
@@ -110,6 +113,27 @@ Result<scenario::Scenario> searched_scenario(const Arguments& arguments, const S
   return scenario::read(catalog, *document, *schema, scenario::ReadFor::search);
 }
 
+/// The report of the best candidate, where a full report is asked for and there is one. One that
+/// cannot be made is said, and the ranking goes without.
+template <class Ranked, class Overrides>
+std::optional<report::Document> best_in_full(const Arguments& arguments, Session& session,
+                                             const catalog::Catalog& catalog,
+                                             const scenario::Scenario& scenario,
+                                             const Ranked& ranked, const Overrides& overrides) {
+  if (ranked.empty() || !wants_full_report(arguments)) return std::nullopt;
+  const auto schema = load_schema(arguments, session, "scenario");
+  if (!schema) return std::nullopt;
+  auto report = candidate_report(catalog, *schema, scenario.document, overrides(ranked.front()));
+  if (report) return std::move(*report);
+  session.err << "note: the best candidate has no report of its own: "
+              << report.error().front().message << "\n";
+  return std::nullopt;
+}
+
+const report::Document* pointer_to(const std::optional<report::Document>& document) {
+  return document ? &*document : nullptr;
+}
+
 double cpu_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
@@ -162,19 +186,28 @@ int plan(const Arguments& stated, Session& session) {
                                    [&](auto done, auto all) { progress.set(done, all); });
     }();
     if (!fleets) return refuse(session, located(fleets.error()));
+    const auto best =
+        best_in_full(arguments, session, *catalog, *scenario, fleets->ranked,
+                     [](const planner::ServingCandidate& one) { return overrides_of(one); });
+    const report::Document* const in_full = pointer_to(best);
+    const std::string& name = scenario->name;
     return emit(
         arguments, session,
-        renderings(session, [&] { return report::serving_plan(*fleets, scenario->name); },
-                   {{"json", [&] { return report::serving_plan_json(*fleets, scenario->name); }}}),
+        renderings(session, [&] { return report::serving_plan(*fleets, name, in_full); },
+                   {{"json", [&] { return report::serving_plan_json(*fleets, name, in_full); }}}),
         fleets->ranked.empty() ? infeasible_plan : 0);
   }
   if (scenario->posttraining) {
     const auto splits = planner::plan_posttraining(*catalog, *scenario, threads->value_or(0));
     if (!splits) return refuse(session, splits.error());
+    const auto best =
+        best_in_full(arguments, session, *catalog, *scenario, splits->ranked,
+                     [](const planner::PosttrainingCandidate& one) { return overrides_of(one); });
     return emit(
         arguments, session,
         renderings(
-            session, [&] { return report::posttraining_plan(*splits, scenario->name); },
+            session,
+            [&] { return report::posttraining_plan(*splits, scenario->name, pointer_to(best)); },
             {{"json", [&] { return report::posttraining_plan_json(*splits, scenario->name); }}}),
         splits->ranked.empty() ? infeasible_plan : 0);
   }
@@ -186,9 +219,13 @@ int plan(const Arguments& stated, Session& session) {
   }();
   if (!found) return refuse(session, located(found.error()));
   watch.lap("search", timing_remark(found->counts, cpu_seconds() - before));
+  const auto best =
+      best_in_full(arguments, session, *catalog, *scenario, found->ranked,
+                   [&](const planner::PlanRow& row) { return overrides_of(*found, row); });
+  const report::Document* const in_full = pointer_to(best);
   const int code = emit(arguments, session,
-                        renderings(session, [&] { return report::plan(*found); },
-                                   {{"json", [&] { return report::plan_json(*found); }}}),
+                        renderings(session, [&] { return report::plan(*found, in_full); },
+                                   {{"json", [&] { return report::plan_json(*found, in_full); }}}),
                         found->ranked.empty() ? infeasible_plan : 0);
   watch.lap("report");
   if (arguments.has("timing")) watch.print(session.err);
@@ -228,6 +265,11 @@ Command plan_command() {
       {"threads", 0, "N", "Threads of the search; the answer does not depend on it.", false, {}});
   command.options.push_back(
       {"timing", 0, "", "Say on standard error how long the search took.", false, {}});
+  Option full = full_option();
+  full.about =
+      "Also the best candidate's own report, as `run --full` shows it. HTML always does, and then "
+      "every output of this command.";
+  command.options.push_back(std::move(full));
   command.options.push_back(set_option());
   command.options.push_back(format_option({"text", "markdown", "json", "html", "csv"}));
   command.options.push_back(output_option({"text", "markdown", "json", "html", "csv"}));

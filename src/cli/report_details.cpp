@@ -9,6 +9,7 @@
 #include "flowplan/export/topology_drawing.hpp"
 #include "flowplan/operations/course.hpp"
 #include "flowplan/planner/sensitivity.hpp"
+#include "flowplan/scenario/overrides.hpp"
 #include "flowplan/scenario/resolve.hpp"
 
 namespace flowplan::cli {
@@ -71,6 +72,20 @@ Result<report::SizingDetails> report_details(const catalog::Catalog& catalog,
   if (!sensitivity) return fail(std::move(sensitivity.error()));
   details.sensitivity = std::move(*sensitivity);
   return details;
+}
+
+Result<report::Document> candidate_report(const catalog::Catalog& catalog,
+                                          const JsonDocument& schema, const JsonDocument& searched,
+                                          const std::vector<std::string>& overrides) {
+  const auto document = scenario::with_overrides(searched, schema, overrides);
+  if (!document) return fail(document.error());
+  const auto scenario = scenario::read(catalog, *document, schema);
+  if (!scenario) return fail(scenario.error());
+  const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
+  if (!answer) return fail(answer.error());
+  const auto details = report_details(catalog, schema, *scenario, *answer);
+  if (!details) return fail(details.error());
+  return report::sizing(*answer, *details);
 }
 
 }  // namespace flowplan::cli

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "arguments.hpp"
 #include "flowplan/base/json_document.hpp"
 #include "flowplan/base/result.hpp"
@@ -19,5 +22,12 @@ namespace flowplan::cli {
                                                            const JsonDocument& schema,
                                                            const scenario::Scenario& scenario,
                                                            const scenario::Answer& answer);
+
+/// The full report of a search's best candidate: `searched` with that candidate's `overrides`, run.
+/// Errors: those of the scenario.
+[[nodiscard]] Result<report::Document> candidate_report(const catalog::Catalog& catalog,
+                                                        const JsonDocument& schema,
+                                                        const JsonDocument& searched,
+                                                        const std::vector<std::string>& overrides);
 
 }  // namespace flowplan::cli

@@ -346,7 +346,15 @@ std::string plan_layout(const training::Job& job) {
   return text;
 }
 
-Document plan(const Plan& plan) {
+void append_best(Document& document, const Document* best) {
+  if (best == nullptr) return;
+  for (Section section : best->sections) {
+    if (section.title.empty()) section.title = "The best candidate";
+    document.sections.push_back(std::move(section));
+  }
+}
+
+Document plan(const Plan& plan, const Document* best) {
   Document document;
   document.title = plan.name;
   document.lead = plan.about;
@@ -357,6 +365,7 @@ Document plan(const Plan& plan) {
   if (plan.counts.raw > 0) document.sections.push_back(losers(plan));
   document.sections.push_back(fates(plan));
   document.sections.push_back(plan_defaults(plan));
+  append_best(document, best);
   document.verdict = plan_verdict(plan);
   document.highlights = plan_highlights(plan);
   document.data = plan_table(plan);

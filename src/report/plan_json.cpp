@@ -134,7 +134,7 @@ Json rechecked_json(const Plan& plan) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan) {
+std::string plan_json(const Plan& plan, const Document* best) {
   Json json{{"format_version", result_format_version},
             {"kind", "plan"},
             {"name", plan.name},
@@ -156,7 +156,7 @@ std::string plan_json(const Plan& plan) {
   for (const Defaulted& one : plan.defaulted)
     defaults.push_back({{"path", one.path}, {"value", one.value}, {"reason", one.reason}});
   json["defaulted"] = std::move(defaults);
-  json["report"] = document_json(report::plan(plan));
+  json["report"] = document_json(report::plan(plan, best));
   return json.dump(2) + "\n";
 }
 

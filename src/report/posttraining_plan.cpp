@@ -7,6 +7,7 @@
 
 #include "flowplan/report/format.hpp"
 #include "json_format.hpp"
+#include "plan_text.hpp"
 
 namespace flowplan::report {
 
@@ -42,7 +43,8 @@ Json split_json(const PosttrainingCandidate& one) {
 
 }  // namespace
 
-Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::string& name) {
+Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::string& name,
+                           const Document* best) {
   Document document;
   document.title = name.empty() ? fmt::format("{} of {}", plan.method, plan.model) : name;
   document.lead =
@@ -51,7 +53,7 @@ Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::str
   if (plan.ranked.empty()) {
     document.sections.push_back({"None fits", {}, {}, {}});
   } else {
-    Section best{"Best first",
+    Section rows{"Best first",
                  {},
                  Table{{{"machines", false},
                         {"placement", false},
@@ -68,9 +70,9 @@ Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::str
                        {}},
                  {}};
     for (const PosttrainingCandidate& one : plan.ranked) {
-      if (best.table->rows.size() == most_split_rows) break;
+      if (rows.table->rows.size() == most_split_rows) break;
       const bool together = one.placement == posttraining::Placement::colocated;
-      best.table->rows.push_back(
+      rows.table->rows.push_back(
           {fmt::format("{} x {}", one.count, one.instance->id),
            std::string(posttraining::name(one.placement)), grouped(one.gpus - one.rollout_gpus),
            grouped(together ? one.gpus : one.rollout_gpus), fmt::format("{}", one.engine_tp),
@@ -78,7 +80,7 @@ Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::str
            percent(one.rollout_idle), significant(one.staleness),
            one.usd_per_step ? significant(*one.usd_per_step) : "-", one.limit});
     }
-    document.sections.push_back(std::move(best));
+    document.sections.push_back(std::move(rows));
   }
   std::map<std::string, std::size_t> reasons;
   for (const PosttrainingCandidate& one : plan.refused)
@@ -87,6 +89,7 @@ Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::str
   for (const auto& [reason, count] : reasons)
     lost.remarks.push_back(fmt::format("{}: {}", count, reason));
   if (!lost.remarks.empty()) document.sections.push_back(std::move(lost));
+  append_best(document, best);
   return document;
 }
 

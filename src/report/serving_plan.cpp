@@ -10,6 +10,7 @@
 #include "flowplan/report/saved.hpp"
 #include "json_format.hpp"
 #include "plan_charts.hpp"
+#include "plan_text.hpp"
 
 namespace flowplan::report {
 
@@ -83,7 +84,7 @@ Json candidates_json(const std::vector<ServingCandidate>& all) {
 
 }  // namespace
 
-Document serving_plan(const ServingPlan& plan, const std::string& name) {
+Document serving_plan(const ServingPlan& plan, const std::string& name, const Document* best) {
   Document document;
   document.title = name.empty() ? fmt::format("Fleet for {}", plan.model.name) : name;
   document.lead = fmt::format(
@@ -106,13 +107,15 @@ Document serving_plan(const ServingPlan& plan, const std::string& name) {
   for (const auto& [reason, count] : reasons)
     lost.remarks.push_back(fmt::format("{}: {}", count, reason));
   if (!lost.remarks.empty()) document.sections.push_back(std::move(lost));
+  append_best(document, best);
   document.verdict = fleet_verdict(plan);
   document.highlights = fleet_highlights(plan);
   document.data = fleet_table(plan);
   return document;
 }
 
-std::string serving_plan_json(const ServingPlan& plan, const std::string& name) {
+std::string serving_plan_json(const ServingPlan& plan, const std::string& name,
+                              const Document* best) {
   Json json{{"format_version", result_format_version},
             {"kind", "serving_plan"},
             {"name", name},
@@ -124,7 +127,7 @@ std::string serving_plan_json(const ServingPlan& plan, const std::string& name) 
   json["ranked"] = candidates_json(plan.ranked);
   json["pareto"] = candidates_json(plan.pareto);
   json["refused"] = candidates_json(plan.refused);
-  json["report"] = document_json(serving_plan(plan, name));
+  json["report"] = document_json(serving_plan(plan, name, best));
   return json.dump(2) + "\n";
 }
 

@@ -28,6 +28,28 @@ Ran planned(const std::vector<std::string>& more) {
 
 }  // namespace
 
+TEST_CASE("a full plan carries the best candidate's own report under the ranking") {
+  const std::vector<std::string> small{"--instances", "p5.48xlarge", "--counts", "1",
+                                       "--tokens",    "100B",        "--tp",     "8"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return planned(more);
+  };
+  const Ran bare = with({"--format", "markdown"});
+  const Ran full = with({"--format", "markdown", "--full"});
+  const Ran page = with({"--format", "html"});
+  CHECK(full.code == 0);
+  CHECK(full.err.empty());
+  for (const char* part : {"The best candidate", "Memory of one GPU", "Timeline of a step",
+                           "What moves training.cost_usd", "Network", "Made with"}) {
+    INFO(part);
+    CHECK_FALSE(contains(bare.out, part));
+    CHECK(contains(full.out, part));
+    CHECK(contains(page.out, part));
+    CHECK(full.out.find(part) > full.out.find("Ranked"));
+  }
+}
+
 TEST_CASE("a search from options alone ranks clusters in every format", "[slow]") {
   const Ran text = planned({"--tokens", "100B", "--objective", "cost"});
   CHECK(text.code == 0);

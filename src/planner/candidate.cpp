@@ -1,0 +1,75 @@
+#include "flowplan/planner/candidate.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace flowplan::planner {
+
+namespace {
+
+using CandidateJson = nlohmann::ordered_json;
+
+std::string override_of(std::string_view path, const CandidateJson& value) {
+  return fmt::format("{}={}", path, value.dump());
+}
+
+std::vector<std::string> machines_of(const catalog::Instance& instance, int count) {
+  return {override_of("cluster.instance", instance.id), override_of("cluster.count", count)};
+}
+
+}  // namespace
+
+std::vector<std::string> overrides_of(const Plan& plan, const PlanRow& row) {
+  const PlanCluster& cluster = plan.clusters[row.cluster];
+  const training::Job& job = row.job;
+  const training::Layout& l = job.layout;
+  std::vector<std::string> all = machines_of(*cluster.instance, cluster.count);
+  if (const operations::PurchaseCost* cost = row.cost())
+    all.push_back(override_of("cluster.purchase", cost->purchase));
+  all.push_back(override_of("workload.global_batch", job.global_batch));
+  all.push_back(override_of("workload.micro_batch", job.micro_batch));
+  all.push_back(override_of("workload.precision", model::name(job.precision)));
+  all.push_back(override_of("workload.recompute", training::name(job.recompute)));
+  all.push_back(override_of("workload.sharding", training::name(job.sharding)));
+  CandidateJson layout{{"tp", l.tp},
+                       {"pp", l.pp},
+                       {"vp", l.vp},
+                       {"cp", l.cp},
+                       {"dp", l.dp},
+                       {"sequence_parallel", l.sequence_parallel},
+                       {"schedule", training::name(job.schedule)}};
+  if (l.cp > 1) layout["context_parallel"] = training::name(job.context_parallel);
+  if (job.model.experts) {
+    layout["ep"] = l.ep;
+    layout["etp"] = l.etp;
+  }
+  if (l.uneven_stages) layout["uneven_stages"] = true;
+  if (job.async_tp) layout["async_tp"] = true;
+  all.push_back(override_of("workload.parallelism", layout));
+  return all;
+}
+
+std::vector<std::string> overrides_of(const ServingCandidate& candidate) {
+  std::vector<std::string> all = machines_of(*candidate.instance, candidate.machines);
+  if (!candidate.purchase.empty())
+    all.push_back(override_of("cluster.purchase", candidate.purchase));
+  all.push_back(override_of("workload.precision", inference::name(candidate.weights)));
+  const inference::Layout& l = candidate.layout;
+  all.push_back(
+      override_of("workload.parallelism",
+                  {{"tp", l.tp}, {"pp", l.pp}, {"attention_dp", l.attention_dp}, {"ep", l.ep}}));
+  return all;
+}
+
+std::vector<std::string> overrides_of(const PosttrainingCandidate& candidate) {
+  std::vector<std::string> all = machines_of(*candidate.instance, candidate.count);
+  all.push_back(override_of("workload.pools.kind", posttraining::name(candidate.placement)));
+  if (candidate.placement != posttraining::Placement::colocated)
+    all.push_back(override_of("workload.pools.rollout_gpus", candidate.rollout_gpus));
+  all.push_back(override_of("workload.rollout.parallelism.tp", candidate.engine_tp));
+  return all;
+}
+
+}  // namespace flowplan::planner
