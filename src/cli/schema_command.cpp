@@ -31,10 +31,12 @@ int schema(const Arguments& arguments, Session& session) {
   const auto file = std::filesystem::path(*folder) / "schema" / (name + ".schema.json");
   const auto text = read_text(file.string(), max_schema_bytes);
   if (!text) {
-    return refuse(session, error(Code::usage, fmt::format("there is no schema `{}`", name),
-                                 "schemas: scenario, flow-case, result, result-serving, "
-                                 "result-posttraining, result-plan, "
-                                 "result-serving_plan, result-diff, result-sensitivity"));
+    return refuse(
+        session,
+        error(Code::usage, fmt::format("there is no schema `{}`", name),
+              "schemas: scenario, flow-case, result, result-serving, "
+              "result-posttraining, result-plan, "
+              "result-serving_plan, result-diff, result-sensitivity, result-sweep_summary"));
   }
   const auto document = load_schema(arguments, session, name);
   if (!document) return refuse(session, document.error());
@@ -55,11 +57,12 @@ Command schema_command() {
       "typed.",
       {{"NAME",
         "scenario (default), flow-case, or the kind of a result: result (run), result-serving, "
-        "result-posttraining, result-plan, result-serving_plan, result-diff, result-sensitivity.",
+        "result-posttraining, result-plan, result-serving_plan, result-diff, result-sensitivity, "
+        "result-sweep_summary.",
         0,
         1,
         {"scenario", "flow-case", "result", "result-serving", "result-posttraining", "result-plan",
-         "result-serving_plan", "result-diff", "result-sensitivity"}}},
+         "result-serving_plan", "result-diff", "result-sensitivity", "result-sweep_summary"}}},
       {{"paths", 0, "", "Print instead the paths that --set and --vary take, one a line."},
        format_option({"json", "markdown"}),
        output_option({"json", "markdown"}),

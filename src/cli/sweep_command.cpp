@@ -107,8 +107,8 @@ int sweep(const Arguments& arguments, Session& session) {
 }  // namespace
 
 Command sweep_command() {
-  const Option format = format_option({"text", "markdown", "jsonl", "csv"});
-  Option output = output_option({"text", "markdown", "jsonl", "csv"});
+  const Option format = format_option({"text", "markdown", "json", "html", "jsonl", "csv"});
+  Option output = output_option({"text", "markdown", "json", "html", "jsonl", "csv"});
   output.about =
       "Also write FORMAT=FILE; rows of jsonl and csv stand there as soon as they are known.";
   return {"sweep",

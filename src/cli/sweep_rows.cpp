@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "flowplan/base/text_file.hpp"
+#include "flowplan/report/html.hpp"
 #include "flowplan/report/markdown.hpp"
 
 namespace flowplan::cli {
@@ -29,10 +30,12 @@ Diagnostic cannot_write(const std::string& path) {
 Result<RowOutputs::Format> RowOutputs::format_named(std::string_view name) {
   if (name == "text") return Format::text;
   if (name == "markdown") return Format::markdown;
+  if (name == "json") return Format::json;
+  if (name == "html") return Format::html;
   if (name == "jsonl") return Format::jsonl;
   if (name == "csv") return Format::csv;
   return fail(error(Code::usage, fmt::format("this command has no format `{}`", name),
-                    "formats: text, markdown, jsonl, csv"));
+                    "formats: text, markdown, json, html, jsonl, csv"));
 }
 
 Result<RowOutputs> RowOutputs::open(const Arguments& arguments, Session& session,
@@ -154,18 +157,24 @@ void RowOutputs::write(const planner::SweepRow& row) {
   if (columns_.empty()) waiting_.push_back(row);
 }
 
+std::string RowOutputs::summary_in(Format format) const {
+  if (format == Format::json) return summary_.json(*head_);
+  const report::Document document = summary_.document(*head_);
+  if (format == Format::markdown) return report::to_markdown(document);
+  if (format == Format::html) return report::to_html(document);
+  return report::to_text(document,
+                         {session_->environment.unicode, session_->environment.out_colour});
+}
+
 int RowOutputs::finish(int code) {
   if (columns_.empty()) begin_csv({});
-  const report::Document document = summary_.document(*head_);
-  const report::TextStyle style{session_->environment.unicode, session_->environment.out_colour};
   for (const Output& output : outputs_) {
     if (output.file) {
       output.file->close();
       if (!*output.file) return refuse(*session_, cannot_write(output.path));
     }
-    if (output.format != Format::text && output.format != Format::markdown) continue;
-    const std::string text = output.format == Format::markdown ? report::to_markdown(document)
-                                                               : report::to_text(document, style);
+    if (output.format == Format::jsonl || output.format == Format::csv) continue;
+    const std::string text = summary_in(output.format);
     if (output.path.empty())
       session_->out << text << std::flush;
     else if (const auto written = write_text(output.path, text); !written)

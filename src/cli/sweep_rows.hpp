@@ -16,7 +16,7 @@
 namespace flowplan::cli {
 
 /// Where the rows of a sweep go: --format on standard output and every -o FORMAT=FILE. Rows of
-/// jsonl and csv are written as they come, summaries (text, markdown) at the end.
+/// jsonl and csv are written as they come, summaries (text, markdown, json, html) at the end.
 class RowOutputs {
  public:
   /// Opens all outputs. With --resume the rows that the file of -o jsonl=FILE already has are read
@@ -36,7 +36,7 @@ class RowOutputs {
   int finish(int code);
 
  private:
-  enum class Format { text, markdown, jsonl, csv };
+  enum class Format { text, markdown, json, html, jsonl, csv };
   struct Output {
     Format format = Format::text;
     std::string path;                     ///< empty: standard output
@@ -50,6 +50,7 @@ class RowOutputs {
   [[nodiscard]] Result<void> open_file(Output& output, bool continued);
   void put(const Output& output, const std::string& text);
   void begin_csv(const planner::SweepRow& row);
+  [[nodiscard]] std::string summary_in(Format format) const;
 
   Session* session_;
   const planner::SweepHead* head_;

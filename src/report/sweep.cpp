@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "flowplan/report/format.hpp"
+#include "flowplan/report/saved.hpp"
+#include "json_format.hpp"
 
 namespace flowplan::report {
 
@@ -15,6 +20,8 @@ using planner::Grid;
 using planner::SweepRow;
 
 constexpr std::size_t summary_metrics = 4;
+/// Rows that a chart shows.
+constexpr std::size_t most_drawn = 20;
 
 std::string_view family(std::string_view metric) {
   return metric.substr(0, metric.find('.'));
@@ -39,6 +46,37 @@ std::string first_judged(const SweepRow& row) {
   for (const Metric& metric : row.metrics)
     if (find_metric(metric.id)->better != Better::neither) return metric.id;
   return {};
+}
+
+/// "count 16, tp 4": the last words of the paths.
+std::string point_label(const Grid& grid, const SweepRow& row) {
+  std::string label;
+  const std::vector<std::size_t> at = grid.indices(row.point);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const std::string& path = grid.axes[i].path;
+    label += fmt::format("{}{} {}", label.empty() ? "" : ", ", path.substr(path.rfind('.') + 1),
+                         plain(grid.axes[i].values[at[i]]));
+  }
+  return label;
+}
+
+Chart best_rows_chart(const Grid& grid, const std::vector<SweepRow>& best,
+                      const std::string& metric) {
+  Chart chart;
+  const std::optional<MetricInfo> info = find_metric(metric);
+  if (!info) return chart;
+  chart.title = fmt::format("The best by {}", metric);
+  chart.about = fmt::format("{}; {} is better.", info->description,
+                            info->better == Better::lower ? "less" : "more");
+  chart.values = {std::string(info->unit), false, 0.0, {}};
+  ChartSeries series;
+  for (const SweepRow& row : best) {
+    if (chart.categories.size() == most_drawn) break;
+    chart.categories.push_back(point_label(grid, row));
+    series.y.push_back(*row.value(metric));
+  }
+  chart.series.push_back(std::move(series));
+  return chart;
 }
 
 bool is_better(const std::string& metric, double a, double b) {
@@ -133,6 +171,7 @@ Document SweepSummary::document(const planner::SweepHead& head) const {
       table.rows.push_back(std::move(cells));
     }
     section.table = std::move(table);
+    section.charts.push_back(best_rows_chart(head.grid, best_, metric_));
     document.sections.push_back(std::move(section));
   }
   Section others{"Others", {}, {}, {}};
@@ -140,6 +179,23 @@ Document SweepSummary::document(const planner::SweepHead& head) const {
   if (invalid_ > 0) others.remarks.push_back("invalid, for example: " + first_invalid_);
   if (!others.remarks.empty()) document.sections.push_back(std::move(others));
   return document;
+}
+
+std::string SweepSummary::json(const planner::SweepHead& head) const {
+  Json best = Json::array();
+  for (const SweepRow& row : best_)
+    best.push_back(Json::parse(planner::row_line(row, head.grid)));
+  const Json json{{"format_version", result_format_version},
+                  {"kind", "sweep_summary"},
+                  {"name", head.name},
+                  {"points", rows()},
+                  {"ok", ok_},
+                  {"does_not_fit", unfit_},
+                  {"invalid", invalid_},
+                  {"metric", metric_},
+                  {"best", std::move(best)},
+                  {"report", document_json(document(head))}};
+  return json.dump(2) + "\n";
 }
 
 }  // namespace flowplan::report

@@ -10,8 +10,7 @@ namespace init_test {
 
 TEST_CASE("every starter runs, passes its checks and keeps its comments", "[slow]") {
   const auto folder = std::filesystem::temp_directory_path();
-  for (const std::string kind :
-       {"pretraining", "serving", "posttraining", "fine-tuning", "storage"}) {
+  for (const std::string kind : {"pretraining", "serving", "rl", "sft", "lora", "dpo", "storage"}) {
     CAPTURE(kind);
     const std::string path = (folder / ("flowplan-init-" + kind + ".json")).string();
     std::filesystem::remove(path);
@@ -24,7 +23,10 @@ TEST_CASE("every starter runs, passes its checks and keeps its comments", "[slow
     // Nothing is overwritten.
     CHECK(flowplan_run({"init", kind, path}).code == 2);
   }
+  CHECK(flowplan_run({"init", "posttraining"}).out == flowplan_run({"init", "rl"}).out);
+  CHECK(flowplan_run({"init", "fine-tuning"}).out == flowplan_run({"init", "sft"}).out);
   CHECK(flowplan_run({"init", "training"}).code == 2);
+  CHECK(contains(flowplan_run({"init", "training"}).err, "rl, sft, lora, dpo"));
 }
 
 TEST_CASE("under GitHub Actions failures are annotated and summed up") {

@@ -165,6 +165,9 @@ TEST_CASE("a browser shows the reports of all scenarios without a fault", "[.][s
   pages.push_back(plan_page);
   pages.push_back({"plan-serving", {"plan", "scenarios/plan-serve-llama3-70b.json"}});
   pages.push_back({"plan-none", {"plan", "scenarios/plan-llama3-70b.json", "--deadline", "1h"}, 4});
+  pages.push_back({"sweep",
+                   {"sweep", "scenarios/pretrain-llama3-70b-p5.json", "--vary",
+                    "cluster.count=16:128:x2", "--vary", "workload.micro_batch=1,2"}});
   pages.push_back(
       {"diff",
        {"diff", "scenarios/pretrain-llama3-70b-p5.json", "--set", "workload.global_batch=2048"},

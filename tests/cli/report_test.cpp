@@ -83,6 +83,31 @@ TEST_CASE("a saved result shows the same again: searches", "[slow]") {
   shows_the_same_again({"plan", "scenarios/plan-serve-llama3-70b.json"});
 }
 
+TEST_CASE("a saved result shows the same again: a sweep's summary") {
+  const auto swept = [](const char* format) {
+    return flowplan_run({"sweep", "--threads", "1", p5_run, "--vary",
+                         "workload.parallelism.tp=3,4,8", "--format", format})
+        .out;
+  };
+  const std::string json = swept("json");
+  follows_its_schema(json);
+  const auto parsed = nlohmann::json::parse(json);
+  // TP 3 does not divide, 4 and 8 are ranked.
+  CHECK(parsed["points"] == 3);
+  CHECK(parsed["does_not_fit"] == 0);
+  CHECK(parsed["invalid"] == 1);
+  REQUIRE(parsed["best"].size() == 2);
+  CHECK(parsed["best"][0]["metrics"]["training.tokens_per_second"] >
+        parsed["best"][1]["metrics"]["training.tokens_per_second"]);
+  const fs::path saved = fs::temp_directory_path() / "flowplan_sweep_summary.json";
+  std::ofstream(saved, std::ios::binary) << json;
+  for (const char* format : {"text", "markdown", "html"}) {
+    INFO(format);
+    CHECK((flowplan_run({"report", saved.string(), "--format", format}).out == swept(format)));
+  }
+  fs::remove(saved);
+}
+
 TEST_CASE("results of all shipped scenarios follow their schemas", "[slow]") {
   for (const auto& entry : fs::directory_iterator(FLOWPLAN_SOURCE_DIR "/scenarios")) {
     if (entry.path().extension() != ".json") continue;

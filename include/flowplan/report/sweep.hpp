@@ -32,6 +32,9 @@ class SweepSummary {
   [[nodiscard]] std::size_t unfit() const { return unfit_; }
   /// Counts, the best rows with their axes and a few of their metrics, and why others failed.
   [[nodiscard]] Document document(const planner::SweepHead& head) const;
+  /// The same as JSON (catalogs/schema/result-sweep_summary.schema.json) with the report; of all
+  /// rows only the best. Ends with a newline.
+  [[nodiscard]] std::string json(const planner::SweepHead& head) const;
 
  private:
   std::string metric_;
