@@ -173,7 +173,10 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
     if (!files) return fail(located(files.error()));
     return files;
   };
-  if (target.needs == exporting::TargetNeeds::plan) return written_by();
+  const bool needs_answer =
+      target.needs == exporting::TargetNeeds::answer ||
+      (target.needs == exporting::TargetNeeds::job && plan->work == exporting::Plan::Work::serving);
+  if (!needs_answer) return written_by();
   const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
   if (!answer) return fail(located(answer.error()));
   request.answer = &*answer;

@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kueue_api = "kueue.x-k8s.io/v1beta2";
 constexpr const char* queue_name = "train";
 constexpr const char* topology_name = "aws-efa";
+constexpr const char* pod_index =
+    "metadata.annotations['batch.kubernetes.io/job-completion-index']";
+constexpr const char* job_index = "metadata.labels['jobset.sigs.k8s.io/job-index']";
 
 Json topology_levels(const Plan& plan) {
   Json levels = Json::array();
@@ -63,34 +66,92 @@ Json local_queue(const Plan& plan) {
 }
 
 /// The nearest layer first: Kueue takes the lowest that the job fits below.
+Json preferred_topology(const Plan& plan) {
+  return {{"kueue.x-k8s.io/podset-preferred-topology", network_labels(plan).back()}};
+}
+
+void require_slices(Json& annotations, const std::string& label, std::uint32_t nodes) {
+  annotations["kueue.x-k8s.io/podset-slice-required-topology"] = label;
+  annotations["kueue.x-k8s.io/podset-slice-size"] = std::to_string(nodes);
+}
+
 Json topology_request(const Plan& plan) {
-  Json annotations;
-  annotations["kueue.x-k8s.io/podset-preferred-topology"] = network_labels(plan).back();
-  if (plan.domains_span_nodes() && plan.job_nodes % plan.job_nodes_per_domain == 0) {
-    annotations["kueue.x-k8s.io/podset-slice-required-topology"] = ultraserver_label;
-    annotations["kueue.x-k8s.io/podset-slice-size"] = std::to_string(plan.job_nodes_per_domain);
-  }
+  Json annotations = preferred_topology(plan);
+  if (plan.domains_span_nodes() && plan.job_nodes % plan.job_nodes_per_domain == 0)
+    require_slices(annotations, ultraserver_label, plan.job_nodes_per_domain);
   return annotations;
 }
 
-Json job_set(const Plan& plan, const Launch& launch) {
+/// A replica of several nodes stays in one UltraServer where it fits.
+Json topology_request(const Plan& plan, const ServerGroup& group) {
+  Json annotations = preferred_topology(plan);
+  const auto nodes = static_cast<std::uint32_t>(group.nodes());
+  if (group.spans_nodes() && nodes <= plan.nodes_per_domain())
+    require_slices(annotations, ultraserver_label, nodes);
+  return annotations;
+}
+
+/// A Job of `nodes` pods, numbered, of which there are `replicas`.
+Json replicated_job(const std::string& name, int replicas, std::uint32_t nodes, Json annotations,
+                    Json pod) {
+  Json job;
+  job["name"] = name;
+  job["replicas"] = replicas;
+  Json& spec = job["template"]["spec"];
+  spec["parallelism"] = nodes;
+  spec["completions"] = nodes;
+  spec["completionMode"] = "Indexed";
+  spec["backoffLimit"] = 0;
+  spec["template"]["metadata"]["annotations"] = std::move(annotations);
+  spec["template"]["spec"] = std::move(pod);
+  return job;
+}
+
+Json job_set_of(const Plan& plan, Json jobs) {
   Json set = object_of("jobset.x-k8s.io/v1alpha2", "JobSet", plan.slug);
   set["metadata"]["namespace"] = "default";
   set["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue_name;
   set["spec"]["failurePolicy"] = {{"maxRestarts", 10}, {"restartStrategy", "Recreate"}};
-  Json job;
-  job["name"] = "workers";
-  job["replicas"] = 1;
-  Json& spec = job["template"]["spec"];
-  spec["parallelism"] = plan.job_nodes;
-  spec["completions"] = plan.job_nodes;
-  spec["completionMode"] = "Indexed";
-  spec["backoffLimit"] = 0;
-  spec["template"]["metadata"]["annotations"] = topology_request(plan);
-  spec["template"]["spec"] = pod_spec(plan, launch, fmt::format("{0}-workers-0-0.{0}", plan.slug),
-                                      "$(JOB_COMPLETION_INDEX)");
-  set["spec"]["replicatedJobs"] = Json::array({job});
+  set["spec"]["replicatedJobs"] = std::move(jobs);
   return set;
+}
+
+Json job_set(const Plan& plan, const Launch& launch) {
+  return job_set_of(
+      plan,
+      Json::array({replicated_job(
+          "workers", 1, plan.job_nodes, topology_request(plan),
+          pod_spec(plan, launch, fmt::format("{0}-workers-0-0.{0}", plan.slug), pod_index))}));
+}
+
+/// A job for every replica: its index is the replica's, that of its pod the node's.
+Json serving_set(const Plan& plan, const ServingJob& serving) {
+  Json jobs = Json::array();
+  for (const ServerGroup& group : serving.groups) {
+    Json environment = Json::array();
+    if (group.spans_nodes()) {
+      environment.push_back(field_variable("REPLICA", job_index));
+      environment.push_back(field_variable("NODE_RANK", pod_index));
+      environment.push_back(variable_of(
+          "MASTER_ADDR", fmt::format("{0}-{1}-$(REPLICA)-0.{0}", plan.slug, group.name)));
+    }
+    jobs.push_back(replicated_job(
+        group.name, group.replicas, static_cast<std::uint32_t>(group.nodes()),
+        topology_request(plan, group), server_pod(plan, group, std::move(environment))));
+  }
+  return job_set_of(plan, std::move(jobs));
+}
+
+std::string manifests(const Plan& plan, const std::vector<WrittenFile>& files, Json set) {
+  const std::string flavor = slug_of(plan.node_type->id);
+  std::vector<Json> documents{topology_levels(plan), flavor_of(plan, flavor),
+                              cluster_queue(plan, flavor), local_queue(plan)};
+  if (Json map = files_of(plan, files); !map.is_null()) documents.push_back(std::move(map));
+  documents.push_back(std::move(set));
+  return yaml_documents(
+      fmt::format("{}\nKueue v1beta2 and JobSet v1alpha2. Put your image and volumes in.",
+                  plan.title),
+      documents);
 }
 
 }  // namespace
@@ -98,15 +159,12 @@ Json job_set(const Plan& plan, const Launch& launch) {
 Result<std::string> kueue_manifests(const Plan& plan) {
   const auto launch = launch_of(plan);
   if (!launch) return fail(launch.error());
-  const std::string flavor = slug_of(plan.node_type->id);
-  std::vector<Json> documents{topology_levels(plan), flavor_of(plan, flavor),
-                              cluster_queue(plan, flavor), local_queue(plan)};
-  if (Json files = files_of(plan, *launch); !files.is_null()) documents.push_back(std::move(files));
-  documents.push_back(job_set(plan, *launch));
-  return yaml_documents(
-      fmt::format("{}\nKueue v1beta2 and JobSet v1alpha2. Put your image and volumes in.",
-                  plan.title),
-      documents);
+  return manifests(plan, launch->files, job_set(plan, *launch));
+}
+
+Result<std::string> kueue_manifests(const Plan& plan, const ServingJob& serving) {
+  if (const auto able = needs_no_mpi(serving); !able) return fail(able.error());
+  return manifests(plan, server_files(plan, serving), serving_set(plan, serving));
 }
 
 }  // namespace flowplan::exporting

@@ -24,11 +24,37 @@ std::string as_container_word(std::string word) {
   return word;
 }
 
-Json variable(const std::string& name, const std::string& value) {
-  return {{"name", name}, {"value", value}};
+/// `limits` of a part of a node's GPUs, with that part of its EFA devices.
+Json part_limits(const Plan& plan, int gpus) {
+  Json limits = node_limits(plan);
+  for (auto& [name, amount] : limits.items())
+    amount = std::to_string(std::stoll(amount.get<std::string>()) * gpus / plan.gpus_per_node());
+  return limits;
+}
+
+void mount_files(Json& container) {
+  container["volumeMounts"].push_back({{"name", "files"}, {"mountPath", files_folder}});
+}
+
+/// A pod around a container, with the files where it mounts them.
+Json pod_of(const Plan& plan, Json container, bool files) {
+  Json spec;
+  spec["restartPolicy"] = "Never";
+  spec["containers"] = Json::array({std::move(container)});
+  spec["volumes"] = Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}});
+  if (files) spec["volumes"].push_back({{"name", "files"}, {"configMap", {{"name", plan.slug}}}});
+  return spec;
 }
 
 }  // namespace
+
+Json variable_of(const std::string& name, const std::string& value) {
+  return {{"name", name}, {"value", value}};
+}
+
+Json field_variable(const std::string& name, const std::string& path) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
+}
 
 Json object_of(const std::string& api, const std::string& kind, const std::string& name) {
   return {{"apiVersion", api}, {"kind", kind}, {"metadata", {{"name", name}}}};
@@ -45,19 +71,19 @@ Json node_limits(const Plan& plan) {
 Json container_of(const Plan& plan, const Launch& launch, const std::string& master,
                   const std::string& node_rank) {
   Json environment = Json::array();
-  environment.push_back(variable("MASTER_ADDR", master));
-  if (!launch.torchrun) environment.push_back(variable("SLURM_NODEID", node_rank));
+  environment.push_back(variable_of("MASTER_ADDR", master));
+  if (!launch.torchrun) environment.push_back(field_variable("SLURM_NODEID", node_rank));
   const std::string port = std::to_string(static_cast<int>(plan.defaults->at("rendezvous.port")));
   if (launch.framework == "maxtext") {
-    environment.push_back(variable("JAX_COORDINATOR_IP", master));
-    environment.push_back(variable("JAX_COORDINATOR_PORT", port));
-    environment.push_back(variable("NNODES", std::to_string(plan.job_nodes)));
-    environment.push_back(variable("NODE_RANK", node_rank));
+    environment.push_back(variable_of("JAX_COORDINATOR_IP", master));
+    environment.push_back(variable_of("JAX_COORDINATOR_PORT", port));
+    environment.push_back(variable_of("NNODES", std::to_string(plan.job_nodes)));
+    environment.push_back(field_variable("NODE_RANK", node_rank));
   }
   for (const Variable& one : environment_of(plan))
-    environment.push_back(variable(one.name, one.value));
+    environment.push_back(variable_of(one.name, one.value));
   for (const Argument& one : launch.arguments)
-    if (one.value == "$DATA_PATH") environment.push_back(variable("DATA_PATH", "/data"));
+    if (one.value == "$DATA_PATH") environment.push_back(variable_of("DATA_PATH", "/data"));
 
   Json command = Json::array();
   if (launch.torchrun) {
@@ -83,28 +109,46 @@ Json container_of(const Plan& plan, const Launch& launch, const std::string& mas
   container["env"] = environment;
   container["resources"] = {{"limits", node_limits(plan)}};
   container["volumeMounts"] = Json::array({{{"name", "shm"}, {"mountPath", "/dev/shm"}}});
-  if (!launch.files.empty())
-    container["volumeMounts"].push_back({{"name", "files"}, {"mountPath", files_folder}});
+  if (!launch.files.empty()) mount_files(container);
   return container;
 }
 
-Json files_of(const Plan& plan, const Launch& launch) {
-  if (launch.files.empty()) return nullptr;
+Json files_of(const Plan& plan, const std::vector<WrittenFile>& files) {
+  if (files.empty()) return nullptr;
   Json map = object_of("v1", "ConfigMap", plan.slug);
-  for (const WrittenFile& file : launch.files)
+  for (const WrittenFile& file : files)
     map["data"][file.name] = file.text;
   return map;
 }
 
 Json pod_spec(const Plan& plan, const Launch& launch, const std::string& master,
               const std::string& node_rank) {
-  Json spec;
-  spec["restartPolicy"] = "Never";
-  spec["containers"] = Json::array({container_of(plan, launch, master, node_rank)});
-  spec["volumes"] = Json::array({{{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}});
-  if (!launch.files.empty())
-    spec["volumes"].push_back({{"name", "files"}, {"configMap", {{"name", plan.slug}}}});
-  return spec;
+  return pod_of(plan, container_of(plan, launch, master, node_rank), !launch.files.empty());
+}
+
+Result<void> needs_no_mpi(const ServingJob& serving) {
+  for (const ServerGroup& group : serving.groups)
+    if (group.spans_nodes() && group.launch.framework == "tensorrt-llm")
+      return fail(error(Code::unsupported_feature,
+                        fmt::format("TensorRT-LLM starts a replica of {} nodes by MPI, which pods "
+                                    "alone do not have",
+                                    group.nodes()),
+                        "slurm starts it; or --set workload.engine=\"vllm\" or \"sglang\""));
+  return {};
+}
+
+Json server_pod(const Plan& plan, const ServerGroup& group, Json environment) {
+  Json container;
+  container["name"] = group.name;
+  container["image"] = "registry.example.com/serve:latest";
+  container["command"] = Json::array({"bash", "-c"});
+  // The script names the files that the engine reads as its neighbours.
+  container["command"].push_back(fmt::format("cd {} && exec bash {}.sh", files_folder, group.name));
+  if (!environment.empty()) container["env"] = std::move(environment);
+  container["resources"] = {{"limits", part_limits(plan, group.node_gpus)}};
+  container["volumeMounts"] = Json::array({{{"name", "shm"}, {"mountPath", "/dev/shm"}}});
+  mount_files(container);
+  return pod_of(plan, std::move(container), true);
 }
 
 }  // namespace flowplan::exporting

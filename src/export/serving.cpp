@@ -48,12 +48,13 @@ Result<Launch> vllm_command(const ServeCommand& serve) {
   arguments.add_number("--tensor-parallel-size", serve.tp);
   arguments.add_number("--pipeline-parallel-size", serve.pp);
   arguments.add_number("--data-parallel-size", serve.dp);
-  if (serve.dp > 1 && serve.nodes > 1) {
+  if (serve.nodes > 1 && serve.dp > 1 && serve.dp % serve.nodes == 0) {
     arguments.add_number("--data-parallel-size-local", serve.dp / serve.nodes);
     arguments.add("--data-parallel-address", "$MASTER_ADDR");
     arguments.add("--data-parallel-start-rank", "$DP_START_RANK");
   } else if (serve.nodes > 1) {
     arguments.add("--distributed-executor-backend", "ray");
+    if (serve.dp > 1) arguments.add("--data-parallel-backend", "ray");
   }
   if (serve.ep > 1) arguments.add("--enable-expert-parallel");
   if (serve.weights == "fp8") arguments.add("--quantization", "fp8");
@@ -169,11 +170,6 @@ Result<std::vector<NamedServe>> serve_commands(const Plan& plan, const scenario:
   if (!serving.prefill) return std::vector<NamedServe>{named("serve", serving.layout)};
   return std::vector<NamedServe>{named("prefill", serving.prefill->layout),
                                  named("decode", serving.layout)};
-}
-
-std::string serve_script(const Launch& launch) {
-  return "#!/usr/bin/env bash\n# One replica.\nset -euo pipefail\nexec " + command_lines(launch) +
-         "\n";
 }
 
 }  // namespace flowplan::exporting

@@ -95,15 +95,15 @@ Json block_entry(const Plan& plan, const SwitchLayers& layers) {
   return entry;
 }
 
-/// Leaves that the job's ranks are on, when they are as few as can be.
-std::uint32_t fewest_leaves(const Plan& plan) {
+/// Leaves that so many nodes are on, when they are as few as can be.
+std::uint32_t fewest_leaves(const Plan& plan, std::uint32_t job_nodes) {
   const SwitchLayers layers = switch_layers(plan);
   std::vector<std::uint32_t> sizes;
   for (const SwitchGroup& leaf : layers.leaf)
     sizes.push_back(static_cast<std::uint32_t>(leaf.member.size()));
   std::sort(sizes.rbegin(), sizes.rend());
   std::uint32_t leaves = 0;
-  for (std::uint32_t nodes = 0; nodes < plan.job_nodes && leaves < sizes.size(); ++leaves)
+  for (std::uint32_t nodes = 0; nodes < job_nodes && leaves < sizes.size(); ++leaves)
     nodes += sizes[leaves];
   return leaves;
 }
@@ -177,7 +177,10 @@ std::string slurm_gres_conf(const Plan& plan) {
                                                : fmt::format("[0-{}]", plan.gpus_per_node() - 1));
 }
 
-std::string slurm_batch_script(const Plan& plan, const Launch& launch) {
+namespace {
+
+/// What the scheduler reads of a batch script. `segment`: nodes that stay in one block; 0: any.
+std::string batch_head(const Plan& plan, std::uint32_t nodes, std::uint32_t segment) {
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
       "#SBATCH --job-name={}\n"
@@ -186,32 +189,99 @@ std::string slurm_batch_script(const Plan& plan, const Launch& launch) {
       "#SBATCH --gpus-per-node={}:{}\n"
       "#SBATCH --exclusive\n"
       "#SBATCH --output=%x-%j.log\n",
-      plan.slug, plan.job_nodes, gres_type(*plan.gpu), plan.gpus_per_node());
-  if (slurm_topology_of(plan) == SlurmTopology::block)
-    text += fmt::format("#SBATCH --segment={}\n", plan.job_nodes_per_domain);
-  else
-    text += fmt::format("#SBATCH --switches={}\n", fewest_leaves(plan));
-  text += commented(fmt::format("{}: {} GPUs as {}", plan.title, plan.ranks(), launch.framework));
-  text +=
-      "set -euo pipefail\n"
-      "cd \"${SLURM_SUBMIT_DIR:?}\"\n"
-      "MASTER_ADDR=$(scontrol show hostnames \"${SLURM_JOB_NODELIST:?}\" | head -n 1)\n"
-      "export MASTER_ADDR\n"
-      "srun --kill-on-bad-exit=1 bash launch.sh\n";
+      plan.slug, nodes, gres_type(*plan.gpu), plan.gpus_per_node());
+  if (slurm_topology_of(plan) == SlurmTopology::tree)
+    text += fmt::format("#SBATCH --switches={}\n", fewest_leaves(plan, nodes));
+  else if (segment > 0)
+    text += fmt::format("#SBATCH --segment={}\n", segment);
   return text;
+}
+
+constexpr const char* batch_start =
+    "set -euo pipefail\n"
+    "cd \"${SLURM_SUBMIT_DIR:?}\"\n";
+
+std::vector<WrittenFile> cluster_files(const Plan& plan) {
+  return {{"topology.conf", slurm_topology_conf(plan, slurm_topology_of(plan))},
+          {"topology.yaml", slurm_topology_yaml(plan)},
+          {"nodes.conf", slurm_nodes_conf(plan)},
+          {"gres.conf", slurm_gres_conf(plan)}};
+}
+
+/// Nodes of a replica where all have as many and fit a block: none is then in two.
+std::uint32_t replica_segment(const Plan& plan, const ServingJob& serving) {
+  const int nodes = serving.groups.front().nodes();
+  const bool alike = std::all_of(serving.groups.begin(), serving.groups.end(),
+                                 [&](const ServerGroup& one) { return one.nodes() == nodes; });
+  const auto segment = static_cast<std::uint32_t>(nodes);
+  return alike && segment > 1 && segment <= plan.nodes_per_domain() ? segment : 0;
+}
+
+/// GPUs of a replica on its node; "all" where it has them to itself.
+std::string gpu_list(const Plan& plan, const ServerGroup& group, int first) {
+  if (group.node_gpus == static_cast<int>(plan.gpus_per_node())) return "all";
+  std::vector<int> gpus(static_cast<std::size_t>(group.node_gpus));
+  std::iota(gpus.begin(), gpus.end(), first);
+  return fmt::format("{}", fmt::join(gpus, ","));
+}
+
+std::string serving_batch_script(const Plan& plan, const ServingJob& serving) {
+  std::string text = batch_head(plan, serving.nodes, replica_segment(plan, serving));
+  text += commented(fmt::format("{}, by {}", plan.title, serving.engine));
+  if (serving.groups.size() > 1)
+    text += commented(
+        "Prefill and decode workers are two pools: add your KV connector, and your router before "
+        "them.");
+  text += batch_start;
+  text +=
+      "mapfile -t hosts < <(scontrol show hostnames \"${SLURM_JOB_NODELIST:?}\")\n\n"
+      "# start SCRIPT FIRST_NODE NODES TASKS_PER_NODE GPUS PORT: one replica. Replicas that share "
+      "a\n"
+      "# node each see their own GPUs of it.\n"
+      "start() {\n"
+      "  if [ \"$5\" = all ]; then unset GPUS; else export GPUS=\"$5\"; fi\n"
+      "  MASTER_ADDR=${hosts[$2]} PORT=$6 srun --overlap --kill-on-bad-exit=1 --relative=\"$2\" "
+      "\\\n"
+      "    --nodes=\"$3\" --ntasks-per-node=\"$4\"";
+  const bool mpi = serving.engine == "tensorrt-llm";
+  if (mpi) text += " --mpi=pmix";
+  text += " bash \"$1\" &\n}\n";
+  for (const ServerPlace& place : serving.places) {
+    const ServerGroup& group = serving.groups[place.group];
+    text += fmt::format("start {}.sh {} {} {} {} {}\n", group.name, place.first_node, group.nodes(),
+                        mpi && group.spans_nodes() ? group.node_gpus : 1,
+                        gpu_list(plan, group, place.first_gpu), place.port);
+  }
+  return text + "wait -n  # a server that ends, ends the job\n";
+}
+
+}  // namespace
+
+std::string slurm_batch_script(const Plan& plan, const Launch& launch) {
+  std::string text = batch_head(plan, plan.job_nodes, plan.job_nodes_per_domain);
+  text += commented(fmt::format("{}: {} GPUs as {}", plan.title, plan.ranks(), launch.framework));
+  text += batch_start;
+  return text +
+         "MASTER_ADDR=$(scontrol show hostnames \"${SLURM_JOB_NODELIST:?}\" | head -n 1)\n"
+         "export MASTER_ADDR\n"
+         "srun --kill-on-bad-exit=1 bash launch.sh\n";
 }
 
 Result<std::vector<WrittenFile>> slurm_files(const Plan& plan) {
   auto launch = launch_of(plan);
   if (!launch) return fail(std::move(launch.error()));
-  std::vector<WrittenFile> files{
-      {"topology.conf", slurm_topology_conf(plan, slurm_topology_of(plan))},
-      {"topology.yaml", slurm_topology_yaml(plan)},
-      {"nodes.conf", slurm_nodes_conf(plan)},
-      {"gres.conf", slurm_gres_conf(plan)},
-      {"job.sbatch", slurm_batch_script(plan, *launch)},
-      {"launch.sh", launch_script(plan, *launch)}};
+  std::vector<WrittenFile> files = cluster_files(plan);
+  files.push_back({"job.sbatch", slurm_batch_script(plan, *launch)});
+  files.push_back({"launch.sh", launch_script(plan, *launch)});
   for (WrittenFile& file : launch->files)
+    files.push_back(std::move(file));
+  return files;
+}
+
+std::vector<WrittenFile> slurm_files(const Plan& plan, const ServingJob& serving) {
+  std::vector<WrittenFile> files = cluster_files(plan);
+  files.push_back({"job.sbatch", serving_batch_script(plan, serving)});
+  for (WrittenFile& file : server_files(plan, serving))
     files.push_back(std::move(file));
   return files;
 }

@@ -7,6 +7,7 @@
 #include "flowplan/export/launch.hpp"
 #include "flowplan/export/observation.hpp"
 #include "flowplan/export/serving.hpp"
+#include "flowplan/export/serving_job.hpp"
 #include "flowplan/export/sharded_sweep.hpp"
 #include "flowplan/export/slurm.hpp"
 
@@ -35,21 +36,20 @@ Files launch_files(const Plan& plan, Result<Launch> launch) {
 }
 
 /// A script for each kind of server, and what it reads.
-Files serve_files(const ExportRequest& request,
-                  Result<Launch> (*command)(const ServeCommand& serve)) {
-  const auto serves = serve_commands(*request.plan, *request.answer, request.serving);
-  if (!serves) return fail(serves.error());
-  std::vector<WrittenFile> files;
-  for (const NamedServe& one : *serves) {
-    auto launch = command(one.command);
-    if (!launch) return fail(std::move(launch.error()));
-    files.push_back({one.name + ".sh", serve_script(*launch)});
-    // Both workers of a disaggregated deployment read the same options.
-    if (files.size() == 1)
-      for (WrittenFile& file : launch->files)
-        files.push_back(std::move(file));
-  }
-  return files;
+Files serve_files(const ExportRequest& request, EngineCommand engine) {
+  const auto job = serving_job(*request.plan, *request.answer, request.serving, engine);
+  if (!job) return fail(job.error());
+  return server_files(*request.plan, *job);
+}
+
+/// A scheduler's files, of a job that trains or of servers.
+template <class Train, class Serve>
+Files scheduled(const ExportRequest& request, Train train, Serve serve) {
+  if (request.plan->work != Plan::Work::serving) return train(*request.plan);
+  const auto job = serving_job(*request.plan, *request.answer, request.serving,
+                               engine_command(request.answer->serving->engine));
+  if (!job) return fail(job.error());
+  return serve(*request.plan, *job);
 }
 
 ShardedSweep sweep_of(const ExportRequest& request) {
@@ -65,7 +65,14 @@ Observation observed(const ExportRequest& request) {
 const std::vector<Target>& targets() {
   static const std::vector<Target> all{
       {"slurm", "topology.conf, topology.yaml, node and GRES lines, a batch script",
-       TargetNeeds::plan, [](const ExportRequest& r) { return slurm_files(*r.plan); }},
+       TargetNeeds::job,
+       [](const ExportRequest& r) {
+         return scheduled(
+             r, [](const Plan& plan) { return slurm_files(plan); },
+             [](const Plan& plan, const ServingJob& job) -> Files {
+               return slurm_files(plan, job);
+             });
+       }},
       {"slurm-array", "a job array that runs the scenario's sweep", TargetNeeds::sweep,
        [](const ExportRequest& r) { return one_file("sweep.sbatch", slurm_array(sweep_of(r))); }},
       {"k8s-indexed-job", "an indexed Job that runs the scenario's sweep", TargetNeeds::sweep,
@@ -74,10 +81,22 @@ const std::vector<Target>& targets() {
        }},
       {"k8s-nodes", "the nodes with their topology labels, for KWOK", TargetNeeds::plan,
        [](const ExportRequest& r) { return one_file("nodes.yaml", kubernetes_nodes(*r.plan)); }},
-      {"kueue", "Kueue's topology, flavor and queues, the job as a JobSet", TargetNeeds::plan,
-       [](const ExportRequest& r) { return one_file("kueue.yaml", kueue_manifests(*r.plan)); }},
-      {"volcano", "Volcano's HyperNodes and the job", TargetNeeds::plan,
-       [](const ExportRequest& r) { return one_file("volcano.yaml", volcano_manifests(*r.plan)); }},
+      {"kueue", "Kueue's topology, flavor and queues, the job as a JobSet", TargetNeeds::job,
+       [](const ExportRequest& r) {
+         return scheduled(
+             r, [](const Plan& plan) { return one_file("kueue.yaml", kueue_manifests(plan)); },
+             [](const Plan& plan, const ServingJob& job) {
+               return one_file("kueue.yaml", kueue_manifests(plan, job));
+             });
+       }},
+      {"volcano", "Volcano's HyperNodes and the job", TargetNeeds::job,
+       [](const ExportRequest& r) {
+         return scheduled(
+             r, [](const Plan& plan) { return one_file("volcano.yaml", volcano_manifests(plan)); },
+             [](const Plan& plan, const ServingJob& job) {
+               return one_file("volcano.yaml", volcano_manifests(plan, job));
+             });
+       }},
       {"parallelcluster", "an AWS ParallelCluster 3 definition", TargetNeeds::plan,
        [](const ExportRequest& r) { return parallelcluster_files(*r.plan); }},
       {"pcs", "an AWS PCS cluster as a CloudFormation template", TargetNeeds::plan,

@@ -23,9 +23,9 @@ namespace flowplan::exporting {
     case Plan::Work::pretraining:
       return {};
     case Plan::Work::serving:
-      return fail(
-          error(Code::unsupported_feature, "the scenario serves a model, it does not train one",
-                "vllm, tensorrt-llm and sglang start servers; prometheus and grafana watch them"));
+      return fail(error(Code::unsupported_feature,
+                        "the scenario serves a model, it does not train one",
+                        "slurm, kueue, volcano, vllm, tensorrt-llm and sglang start servers"));
     case Plan::Work::fine_tuning:
       return fail(error(Code::unsupported_feature,
                         "fine-tuning is started by its framework's own recipe, with its data",

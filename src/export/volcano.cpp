@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* task_index = "metadata.annotations['volcano.sh/task-index']";
+
 Json hyper_node(const std::string& name, int tier, const char* type,
                 const std::vector<std::string>& members) {
   Json node = object_of("topology.volcano.sh/v1alpha1", "HyperNode", name);
@@ -60,19 +62,54 @@ int add_hyper_nodes(const Plan& plan, std::vector<Json>& documents) {
   return tier;
 }
 
-Json volcano_job(const Plan& plan, const Launch& launch, int top_tier) {
+Json task_of(const std::string& name, std::uint32_t pods, Json pod) {
+  Json task;
+  task["name"] = name;
+  task["replicas"] = pods;
+  task["template"]["spec"] = std::move(pod);
+  return task;
+}
+
+Json volcano_job(const Plan& plan, std::uint32_t pods, Json tasks, int top_tier) {
   Json job = object_of("batch.volcano.sh/v1alpha1", "Job", plan.slug);
   job["spec"]["schedulerName"] = "volcano";
-  job["spec"]["minAvailable"] = plan.job_nodes;
+  job["spec"]["minAvailable"] = pods;
   job["spec"]["networkTopology"] = {{"mode", "hard"}, {"highestTierAllowed", top_tier}};
   job["spec"]["plugins"] = {{"svc", Json::array()}, {"env", Json::array()}};
-  Json task;
-  task["name"] = "workers";
-  task["replicas"] = plan.job_nodes;
-  task["template"]["spec"] =
-      pod_spec(plan, launch, fmt::format("{0}-workers-0.{0}", plan.slug), "$(VC_TASK_INDEX)");
-  job["spec"]["tasks"] = Json::array({task});
+  job["spec"]["tasks"] = std::move(tasks);
   return job;
+}
+
+/// A task for every replica of several nodes: its pods' numbers are the nodes'. Others share one.
+Json serving_tasks(const Plan& plan, const ServingJob& serving) {
+  Json tasks = Json::array();
+  for (const ServerGroup& group : serving.groups) {
+    if (!group.spans_nodes()) {
+      tasks.push_back(task_of(group.name, static_cast<std::uint32_t>(group.replicas),
+                              server_pod(plan, group, Json::array())));
+      continue;
+    }
+    for (int replica = 0; replica < group.replicas; ++replica) {
+      const std::string name = fmt::format("{}-{}", group.name, replica);
+      Json environment = Json::array();
+      environment.push_back(field_variable("NODE_RANK", task_index));
+      environment.push_back(
+          variable_of("MASTER_ADDR", fmt::format("{0}-{1}-0.{0}", plan.slug, name)));
+      tasks.push_back(task_of(name, static_cast<std::uint32_t>(group.nodes()),
+                              server_pod(plan, group, std::move(environment))));
+    }
+  }
+  return tasks;
+}
+
+std::string volcano_documents(const Plan& plan, const std::vector<WrittenFile>& files,
+                              std::uint32_t pods, Json tasks) {
+  std::vector<Json> documents;
+  const int top_tier = add_hyper_nodes(plan, documents);
+  if (Json map = files_of(plan, files); !map.is_null()) documents.push_back(std::move(map));
+  documents.push_back(volcano_job(plan, pods, std::move(tasks), top_tier));
+  return yaml_documents(fmt::format("{}\nVolcano. Put your image and volumes in.", plan.title),
+                        documents);
 }
 
 }  // namespace
@@ -80,12 +117,17 @@ Json volcano_job(const Plan& plan, const Launch& launch, int top_tier) {
 Result<std::string> volcano_manifests(const Plan& plan) {
   const auto launch = launch_of(plan);
   if (!launch) return fail(launch.error());
-  std::vector<Json> documents;
-  const int top_tier = add_hyper_nodes(plan, documents);
-  if (Json files = files_of(plan, *launch); !files.is_null()) documents.push_back(std::move(files));
-  documents.push_back(volcano_job(plan, *launch, top_tier));
-  return yaml_documents(fmt::format("{}\nVolcano. Put your image and volumes in.", plan.title),
-                        documents);
+  Json pod = pod_spec(plan, *launch, fmt::format("{0}-workers-0.{0}", plan.slug), task_index);
+  return volcano_documents(plan, launch->files, plan.job_nodes,
+                           Json::array({task_of("workers", plan.job_nodes, std::move(pod))}));
+}
+
+Result<std::string> volcano_manifests(const Plan& plan, const ServingJob& serving) {
+  if (const auto able = needs_no_mpi(serving); !able) return fail(able.error());
+  std::uint32_t pods = 0;
+  for (const ServerGroup& group : serving.groups)
+    pods += static_cast<std::uint32_t>(group.replicas * group.nodes());
+  return volcano_documents(plan, server_files(plan, serving), pods, serving_tasks(plan, serving));
 }
 
 }  // namespace flowplan::exporting

@@ -62,6 +62,7 @@ const std::vector<Golden>& golden() {
       {"export-slurm.txt", {"export", "slurm", "scenarios/pretrain-llama3-70b-p5.json"}},
       {"export-kueue.yaml",
        {"export", "kueue", "scenarios/pretrain-llama3-70b-u-p6e-gb200x72.json"}},
+      {"export-slurm-serving.txt", {"export", "slurm", "scenarios/serve-deepseek-r1-p6-b200.json"}},
       {"export-vllm.sh", {"export", "vllm", "scenarios/serve-llama3-70b-p5.json"}},
       {"replay.txt",
        {"replay", "tests/replay/files/workload-text.txt", "--instance", "p5.48xlarge", "--nodes",

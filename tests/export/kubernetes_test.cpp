@@ -140,6 +140,25 @@ TEST_CASE("files that a launch reads come in a ConfigMap") {
         files["metadata"]["name"].as<std::string>());
 }
 
+TEST_CASE("a pod learns its node's number from a field of its own") {
+  // A variable that a controller adds comes behind ours, where $(NAME) is not expanded yet.
+  Plan plan = plan_from(three_pods());
+  plan.job.framework = "maxtext";
+  const auto set = find_kind(yaml_of(kueue_manifests(plan).value()), "JobSet");
+  const auto job = find_kind(yaml_of(volcano_manifests(plan).value()), "Job");
+  for (const auto& [pod, field] :
+       {std::pair{set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"],
+                  "metadata.annotations['batch.kubernetes.io/job-completion-index']"},
+        {job["spec"]["tasks"][0]["template"]["spec"],
+         "metadata.annotations['volcano.sh/task-index']"}}) {
+    int named = 0;
+    for (const YAML::Node& one : pod["containers"][0]["env"])
+      if (one["name"].as<std::string>() == "NODE_RANK" && ++named == 1)
+        CHECK(one["valueFrom"]["fieldRef"]["fieldPath"].as<std::string>() == field);
+    CHECK(named == 1);
+  }
+}
+
 TEST_CASE("Volcano's HyperNodes are the switches, every node below one of tier 1") {
   for (const auto& [scenario, nodes, tiers] :
        {std::tuple{three_pods(), 22, 3}, {two_ultraservers(), 36, 2}}) {

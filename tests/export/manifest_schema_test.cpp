@@ -82,6 +82,21 @@ TEST_CASE("every Kubernetes object that is written follows the schema of its API
     texts.push_back(kueue_manifests(plan).value());
     texts.push_back(volcano_manifests(plan).value());
   }
+  for (const char* layout : {"\"tp\": 4", "\"tp\": 8, \"pp\": 2"}) {
+    const std::string text = fmt::format(
+        R"({{"name": "servers", "cluster": {{"instance": "p5.48xlarge", "count": 4}},
+            "workload": {{"kind": "serving", "model": "llama3.1-70b", "parallelism": {{{}}},
+                         "load": {{"rate_per_s": 1, "requests": 20, "input_tokens": 256,
+                                  "output_tokens": 16}}}}}})",
+        layout);
+    const Plan plan = plan_from(text);
+    const auto answer = scenario::run(shipped_catalog(), scenario_from_text(text), "test");
+    REQUIRE(answer);
+    const auto job = serving_job(plan, *answer, nullptr, vllm_command);
+    REQUIRE(job);
+    texts.push_back(kueue_manifests(plan, *job).value());
+    texts.push_back(volcano_manifests(plan, *job).value());
+  }
   for (const std::string& text : texts) {
     for (const YAML::Node& object : yaml_of(text)) {
       CHECK(schemas.faults(object) == "");

@@ -48,7 +48,4 @@ struct NamedServe {
 [[nodiscard]] Result<std::vector<NamedServe>> serve_commands(
     const Plan& plan, const scenario::Answer& answer, const scenario::ServingSection* limits);
 
-/// The command of one replica as a script.
-[[nodiscard]] std::string serve_script(const Launch& launch);
-
 }  // namespace flowplan::exporting

@@ -7,6 +7,7 @@
 #include "flowplan/base/result.hpp"
 #include "flowplan/export/launch.hpp"
 #include "flowplan/export/plan.hpp"
+#include "flowplan/export/serving_job.hpp"
 
 namespace flowplan::exporting {
 
@@ -38,6 +39,10 @@ enum class SlurmTopology { tree, block };
 /// All of it: topology.conf, topology.yaml, nodes.conf, gres.conf, job.sbatch, launch.sh and what
 /// the launch reads.
 [[nodiscard]] Result<std::vector<WrittenFile>> slurm_files(const Plan& plan);
+
+/// The same of servers: job.sbatch starts every replica as a step of its own on its own nodes or
+/// GPUs, by serve.sh (prefill.sh, decode.sh).
+[[nodiscard]] std::vector<WrittenFile> slurm_files(const Plan& plan, const ServingJob& serving);
 
 /// "h100" of "H100-SXM-80GB": how GRES lines name it.
 [[nodiscard]] std::string gres_type(const catalog::Gpu& gpu);

@@ -25,8 +25,8 @@ struct ExportRequest {
   std::vector<std::string> sweep_options;  ///< typed: --set and --vary
 };
 
-/// What a target takes beside the scenario.
-enum class TargetNeeds { plan, answer, sweep };
+/// What a target takes beside the scenario. `job`: the plan, and of a serving scenario the answer.
+enum class TargetNeeds { plan, job, answer, sweep };
 
 /// One format to export to.
 struct Target {
