@@ -137,6 +137,13 @@ Result<std::vector<WrittenFile>> written_sweep(const Arguments& arguments, const
   return target.write(request);
 }
 
+bool needs_answer(exporting::TargetNeeds needs, exporting::Plan::Work work) {
+  using exporting::TargetNeeds;
+  using Work = exporting::Plan::Work;
+  return needs == TargetNeeds::answer || (needs == TargetNeeds::job && work == Work::serving) ||
+         (needs != TargetNeeds::plan && work == Work::fine_tuning);
+}
+
 /// What the target needs, then the target.
 Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Session& session,
                                          const catalog::Catalog& catalog, const Target& target) {
@@ -159,7 +166,7 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
                       "--set changes one value of what is exported"));
   const auto scenario = load_scenario(arguments, session, catalog, "export");
   if (!scenario) return fail(scenario.error());
-  const auto plan = exporting::plan_of(catalog, *scenario, *hosts);
+  auto plan = exporting::plan_of(catalog, *scenario, *hosts);
   const auto located = [&](const Diagnostics& faults) {
     return arguments.positionals.empty() ? faults : placed_in(faults, arguments.positionals[0]);
   };
@@ -168,19 +175,18 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
 
   request.plan = &*plan;
   if (scenario->serving) request.serving = &*scenario->serving;
-  const auto written_by = [&]() -> Result<std::vector<WrittenFile>> {
-    auto files = target.write(request);
-    if (!files) return fail(located(files.error()));
-    return files;
-  };
-  const bool needs_answer =
-      target.needs == exporting::TargetNeeds::answer ||
-      (target.needs == exporting::TargetNeeds::job && plan->work == exporting::Plan::Work::serving);
-  if (!needs_answer) return written_by();
-  const auto answer = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
-  if (!answer) return fail(located(answer.error()));
-  request.answer = &*answer;
-  return written_by();
+  scenario::Answer answer;
+  if (needs_answer(target.needs, plan->work)) {
+    auto found = scenario::run(catalog, *scenario, FLOWPLAN_VERSION);
+    if (!found) return fail(located(found.error()));
+    answer = std::move(*found);
+    request.answer = &answer;
+    if (const auto taken = exporting::take_update(*plan, answer); !taken)
+      return fail(located(taken.error()));
+  }
+  auto files = target.write(request);
+  if (!files) return fail(located(files.error()));
+  return files;
 }
 
 int export_files(const Arguments& arguments, Session& session) {

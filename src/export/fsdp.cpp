@@ -10,6 +10,17 @@
 
 namespace flowplan::exporting {
 
+namespace {
+
+/// As models of the Transformers library call the matrices.
+std::string target_modules(const training::Adapters& adapters) {
+  std::string names = "q_proj,k_proj,v_proj,o_proj";
+  if (adapters.mlp) names += ",gate_proj,up_proj,down_proj";
+  return names;
+}
+
+}  // namespace
+
 Result<Launch> fsdp_launch(const Plan& plan) {
   if (const auto able = needs_training(plan); !able) return fail(able.error());
   if (const auto able = usual_formats(plan, "FSDP under Accelerate"); !able)
@@ -71,6 +82,14 @@ Result<Launch> fsdp_launch(const Plan& plan) {
       {"--gradient-accumulation-steps", std::to_string(std::max<std::int64_t>(
                                             1, job.global_batch / (job.micro_batch * layout.dp)))});
   if (plan.steps > 0) launch.arguments.push_back({"--max-steps", std::to_string(plan.steps)});
+  if (!plan.method.empty()) launch.arguments.push_back({"--method", plan.method});
+  if (job.adapters) {
+    launch.arguments.push_back({"--lora-r", std::to_string(job.adapters->rank)});
+    launch.arguments.push_back({"--lora-target-modules", target_modules(*job.adapters)});
+    if (job.adapters->frozen_bytes < 2.0)
+      launch.arguments.push_back(
+          {job.adapters->frozen_bytes < 1.0 ? "--load-in-4bit" : "--load-in-8bit"});
+  }
   launch.files.push_back({"accelerate.yaml", yaml_text(config)});
   launch.notes = {
       "train.py and its flags are your program's: they name what the prediction assumes."};

@@ -31,7 +31,7 @@ std::vector<MeshAxis> mesh_axes(const training::Job& job) {
 }  // namespace
 
 Result<Launch> maxtext_launch(const Plan& plan) {
-  if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = needs_token_loss(plan, "MaxText"); !able) return fail(able.error());
   if (const auto able = usual_formats(plan, "MaxText"); !able) return fail(able.error());
   const training::Job& job = plan.job;
   const training::Layout& layout = job.layout;
@@ -48,10 +48,17 @@ Result<Launch> maxtext_launch(const Plan& plan) {
                            fmt::format("MaxText takes expert parallelism out of data parallelism: "
                                        "ep {} does not divide dp {}",
                                        layout.ep, layout.dp)));
+  if (job.adapters)
+    faults.push_back(error(
+        Code::unsupported_feature, "MaxText trains all weights",
+        "megatron (by Megatron Bridge) and fsdp (PEFT) have LoRA; or leave out workload.lora"));
   if (!faults.empty()) return fail(std::move(faults));
 
-  Launch launch{"maxtext", false, "-m", {{"", "MaxText.train"}, {"", "MaxText/configs/base.yml"}},
-                {},        {}};
+  Launch launch{"maxtext", false, "-m", {}, {}, {}};
+  if (plan.method.empty())
+    launch.arguments = {{"", "MaxText.train"}, {"", "MaxText/configs/base.yml"}};
+  else
+    launch.arguments = {{"", "MaxText.sft.sft_trainer"}, {"", "MaxText/configs/sft.yml"}};
   const auto set = [&](std::string_view key, const auto& value) {
     launch.arguments.push_back({"", fmt::format("{}={}", key, value)});
   };

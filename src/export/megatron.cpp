@@ -28,9 +28,7 @@ class MegatronFlags {
     add("--use-mcore-models");
     add("--transformer-impl", "transformer_engine");
     add("--attention-backend", "auto");
-    add("--tokenizer-type", "NullTokenizer");
-    add("--vocab-size", job_.model.vocab);
-    add("--data-path", "$DATA_PATH");
+    data();
     return std::move(arguments_);
   }
 
@@ -41,6 +39,21 @@ class MegatronFlags {
   template <class Number>
   requires std::is_integral_v<Number>
   void add(std::string flag, Number value) { add(std::move(flag), std::to_string(value)); }
+
+  /// Tokens for pretraining; conversations and the weights to begin with for SFT.
+  void data() {
+    if (plan_.method.empty()) {
+      add("--tokenizer-type", "NullTokenizer");
+      add("--vocab-size", job_.model.vocab);
+    } else {
+      add("--sft");
+      add("--tokenizer-type", "SFTTokenizer");
+      add("--tokenizer-model", "$TOKENIZER");
+      add("--finetune");
+      add("--pretrained-checkpoint", "$CHECKPOINT");
+    }
+    add("--data-path", "$DATA_PATH");
+  }
 
   void parallelism() {
     const training::Layout& layout = job_.layout;
@@ -269,7 +282,7 @@ class MegatronFlags {
 }  // namespace
 
 Result<Launch> megatron_launch(const Plan& plan) {
-  if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = needs_token_loss(plan, "Megatron-LM"); !able) return fail(able.error());
   const training::Job& job = plan.job;
   if (job.schedule != training::Schedule::one_forward_one_backward)
     return fail(error(
@@ -280,14 +293,16 @@ Result<Launch> megatron_launch(const Plan& plan) {
     return fail(error(Code::unsupported_feature,
                       "Megatron-LM does not choose operators to recompute",
                       "recompute none, selective or full; torchtitan has it"));
-  if (job.adapters)
-    return fail(error(Code::unsupported_feature, "pretrain_gpt.py trains all weights",
-                      "adapters are NeMo's or Hugging Face PEFT's"));
   if (job.states.master_bytes && *job.states.master_bytes != 4.0)
     return fail(error(Code::unsupported_feature, "Megatron-LM's master weights are fp32",
                       "leave out states.master"));
+  if (job.adapters) return megatron_bridge_launch(plan);
   Launch launch{"megatron", true, "pretrain_gpt.py", MegatronFlags(plan).all(), {}, {}};
-  launch.notes = {"Set DATA_PATH, and lay the tokenizer and the optimizer's settings over these."};
+  launch.notes = {
+      plan.method.empty()
+          ? "Set DATA_PATH, and lay the tokenizer and the optimizer's settings over these."
+          : "Set DATA_PATH, TOKENIZER and CHECKPOINT, and lay the optimizer's settings and "
+            "the prompt format over these."};
   if (job.sharding == training::Sharding::fsdp_no_reshard)
     launch.notes.emplace_back("Megatron-FSDP gathers weights again for the backward pass.");
   return launch;

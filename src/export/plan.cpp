@@ -121,6 +121,25 @@ Result<scenario::Resolved> resolve_machines(const catalog::Catalog& catalog,
       std::move(*cluster), std::move(job), scenario.cluster.region.value_or(""), {}};
 }
 
+/// Which nodes the ranks of the plan's job are on.
+Result<void> place_ranks(Plan& plan) {
+  const std::uint32_t per_node = plan.gpus_per_node();
+  std::uint32_t per_domain = plan.job.placement.gpus_per_domain;
+  if (per_domain == 0) per_domain = plan.cluster.gpus_per_domain();
+  const std::uint32_t ranks = plan.ranks();
+  // A job that fills a part of one domain is as good as one that fills all of it.
+  if (ranks < per_domain) per_domain = ranks;
+  if (ranks % per_node != 0 || per_domain % per_node != 0)
+    return fail(
+        error(Code::unsupported_feature,
+              fmt::format("{} ranks, {} in an NVLink domain, leave GPUs of a node of {} idle",
+                          ranks, per_domain, per_node),
+              "launchers give a job whole nodes: choose gpus and gpus_per_domain so"));
+  plan.job_nodes = ranks / per_node;
+  plan.job_nodes_per_domain = plan.domains_span_nodes() ? per_domain / per_node : 1;
+  return {};
+}
+
 }  // namespace
 
 Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& scenario,
@@ -149,7 +168,8 @@ Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& 
             1,
             0,
             {},
-            work};
+            work,
+            {}};
   plan.slug = slug_of(plan.title);
   if (!unit.member.empty()) {
     const auto member = catalog.instance(unit.member);
@@ -157,20 +177,7 @@ Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& 
     plan.node_type = *member;
   }
 
-  const std::uint32_t per_node = plan.gpus_per_node();
-  std::uint32_t per_domain = plan.job.placement.gpus_per_domain;
-  if (per_domain == 0) per_domain = plan.cluster.gpus_per_domain();
-  const std::uint32_t ranks = plan.ranks();
-  // A job that fills a part of one domain is as good as one that fills all of it.
-  if (ranks < per_domain) per_domain = ranks;
-  if (ranks % per_node != 0 || per_domain % per_node != 0)
-    return fail(
-        error(Code::unsupported_feature,
-              fmt::format("{} ranks, {} in an NVLink domain, leave GPUs of a node of {} idle",
-                          ranks, per_domain, per_node),
-              "launchers give a job whole nodes: choose gpus and gpus_per_domain so"));
-  plan.job_nodes = ranks / per_node;
-  plan.job_nodes_per_domain = plan.domains_span_nodes() ? per_domain / per_node : 1;
+  if (const auto placed = place_ranks(plan); !placed) return fail(placed.error());
   if (work == Plan::Work::pretraining && scenario.workload.tokens) {
     const double per_step =
         static_cast<double>(plan.job.seq_len) * static_cast<double>(plan.job.global_batch);
@@ -178,6 +185,14 @@ Result<Plan> plan_of(const catalog::Catalog& catalog, const scenario::Scenario& 
   }
   plan.shared = shared_of(scenario);
   return plan;
+}
+
+Result<void> take_update(Plan& plan, const scenario::Answer& answer) {
+  if (plan.work != Plan::Work::fine_tuning) return {};
+  plan.job = answer.job;
+  plan.method = answer.posttraining->method;
+  plan.steps = answer.posttraining->steps.value_or(0);
+  return place_ranks(plan);
 }
 
 }  // namespace flowplan::exporting

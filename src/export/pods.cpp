@@ -82,8 +82,12 @@ Json container_of(const Plan& plan, const Launch& launch, const std::string& mas
   }
   for (const Variable& one : environment_of(plan))
     environment.push_back(variable_of(one.name, one.value));
-  for (const Argument& one : launch.arguments)
+  for (const Argument& one : launch.arguments) {
     if (one.value == "$DATA_PATH") environment.push_back(variable_of("DATA_PATH", "/data"));
+    for (const char* name : {"CHECKPOINT", "RECIPE", "TOKENIZER", "TRAIN_ITERS"})
+      if (one.value.ends_with(std::string("$") + name))
+        environment.push_back(variable_of(name, "REPLACE"));
+  }
 
   Json command = Json::array();
   if (launch.torchrun) {

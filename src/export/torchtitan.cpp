@@ -36,7 +36,9 @@ Result<void> check_titan(const training::Job& job) {
       job.sharding == training::Sharding::zero2)
     refuse("torchtitan shards weights with the optimizer, or nothing",
            "sharding: fsdp, fsdp_no_reshard or none");
-  if (job.adapters) refuse("torchtitan trains all weights", "leave out adapters");
+  if (job.adapters)
+    refuse("torchtitan trains all weights",
+           "megatron (by Megatron Bridge) and fsdp (PEFT) have LoRA; or leave out workload.lora");
   if (!faults.empty()) return fail(std::move(faults));
   return {};
 }
@@ -180,13 +182,15 @@ class TitanText {
 }  // namespace
 
 Result<Launch> torchtitan_launch(const Plan& plan) {
-  if (const auto able = needs_training(plan); !able) return fail(able.error());
+  if (const auto able = needs_token_loss(plan, "torchtitan"); !able) return fail(able.error());
   if (const auto able = usual_formats(plan, "torchtitan"); !able) return fail(able.error());
   if (const auto able = check_titan(plan.job); !able) return fail(able.error());
   Launch launch{"torchtitan", true, "-m", {{"", "torchtitan.train"}}, {}, {}};
   launch.arguments.push_back({"--job.config_file", "torchtitan.toml"});
   launch.files.push_back({"torchtitan.toml", TitanText(plan).text()});
   launch.notes = {"Lay the dataset, the tokenizer and the optimizer over torchtitan.toml."};
+  if (!plan.method.empty())
+    launch.notes.emplace_back("The dataset: conversations, with labels on the answers only.");
   return launch;
 }
 

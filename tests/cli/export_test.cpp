@@ -42,7 +42,7 @@ TEST_CASE("hosts are named by a hostlist, and the scenario by options") {
   CHECK(flowplan_run({"export", "slurm", scenario, "--hosts", "p5-[1-2]"}).code == 2);
 }
 
-TEST_CASE("post-training is watched and its machines are ordered; its framework starts it") {
+TEST_CASE("post-training is watched and its machines are ordered; RL is started by its framework") {
   for (const char* name : {"grpo-7b-long-asynchronous-p5", "sft-llama3-70b-p5"}) {
     const std::string post = std::string("scenarios/") + name + ".json";
     INFO(name);
@@ -51,6 +51,7 @@ TEST_CASE("post-training is watched and its machines are ordered; its framework 
       CHECK(flowplan_run({"export", target, post}).code == 0);
     CHECK(contains(flowplan_run({"export", "openmetrics", post}).out,
                    "flowplan_posttraining_step_time_seconds{"));
+    if (std::string_view(name).starts_with("sft")) continue;
     for (const char* target : {"slurm", "kueue", "volcano", "megatron", "fsdp"}) {
       const Ran ran = flowplan_run({"export", target, post});
       CHECK(ran.code == 3);
@@ -59,6 +60,32 @@ TEST_CASE("post-training is watched and its machines are ordered; its framework 
     }
     CHECK(flowplan_run({"export", "vllm", post}).code == 3);
   }
+}
+
+TEST_CASE("fine-tuning is started with the rows and the layout of its answer") {
+  const std::string sft = "scenarios/sft-llama3-70b-p5.json";
+  const Ran flags = flowplan_run({"export", "megatron", sft});
+  REQUIRE(flags.code == 0);
+  for (const char* part :
+       {"--nnodes 4 ", "--tensor-model-parallel-size 4 ", "--pipeline-model-parallel-size 4 ",
+        "--seq-length 4096 ", "--sft ", "--tokenizer-type SFTTokenizer "})
+    CHECK(contains(flags.out, part));
+  CHECK(contains(flowplan_run({"export", "slurm", sft}).out, "#SBATCH --nodes=4\n"));
+  CHECK(contains(flowplan_run({"export", "kueue", sft}).out, "kind: JobSet"));
+  CHECK(flowplan_run({"export", "vllm", sft}).code == 3);
+  const Ran other = flowplan_run({"export", "megatron", sft, "--set", "workload.method=dpo"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "no loss of `dpo`"));
+  const Ran lora = flowplan_run({"export", "megatron", "scenarios/lora-llama3.1-405b-p5en.json"});
+  CHECK(contains(lora.out, "run_recipe.py"));
+  CHECK(contains(lora.out, "model.tensor_model_parallel_size=8"));
+  CHECK(contains(lora.out, "peft.dim=16"));
+  const Ran narrow = flowplan_run({"export", "megatron", "scenarios/qlora-llama3.1-405b-p5.json"});
+  CHECK(narrow.code == 3);
+  CHECK(contains(narrow.err, "16 bits"));
+  CHECK(contains(flowplan_run({"export", "fsdp", "scenarios/qlora-llama3.1-405b-p5.json"}).out,
+                 "--load-in-4bit"));
+  CHECK(flowplan_run({"export", "torchtitan", "scenarios/lora-llama3.1-405b-p5en.json"}).code == 3);
 }
 
 TEST_CASE("a sweep's job needs a grid and carries what was typed") {

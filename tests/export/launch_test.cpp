@@ -90,6 +90,66 @@ TEST_CASE("Megatron's flags of 200 random layouts give the layout back") {
   });
 }
 
+TEST_CASE("fine-tuning's flags of 200 random layouts give the layout back") {
+  for_random_layouts(true, [](const training::Layout& layout) {
+    Plan plan = plan_of_layout(layout, "megatron-core");
+    plan.work = Plan::Work::fine_tuning;
+    plan.method = "sft";
+    const auto words = words_of(launch_script(plan, megatron_launch(plan).value()));
+    const int gpus = flag(words, "--nnodes") * flag(words, "--nproc-per-node");
+    CHECK(flag(words, "--tensor-model-parallel-size") *
+              flag(words, "--pipeline-model-parallel-size") *
+              flag(words, "--context-parallel-size") * layout.dp ==
+          gpus);
+    CHECK(std::count(words.begin(), words.end(), "--sft") == 1);
+    CHECK(std::count(words.begin(), words.end(), "NullTokenizer") == 0);
+
+    plan.job.adapters.emplace();
+    const Launch lora = megatron_launch(plan).value();
+    CHECK(lora.framework == "megatron-bridge");
+    std::map<std::string, std::string> set;
+    for (const Argument& one : lora.arguments)
+      if (const std::size_t equals = one.value.find('='); equals != one.value.npos)
+        CHECK(set.emplace(one.value.substr(0, equals), one.value.substr(equals + 1)).second);
+    const auto number = [&](const char* key) { return std::stoi(set.at(key)); };
+    CHECK(number("model.tensor_model_parallel_size") *
+              number("model.pipeline_model_parallel_size") * number("model.context_parallel_size") *
+              layout.dp ==
+          gpus);
+    CHECK(number("train.global_batch_size") % (number("train.micro_batch_size") * layout.dp) == 0);
+    CHECK(set.count("model.virtual_pipeline_model_parallel_size") == (layout.vp > 1 ? 1 : 0));
+    CHECK(set.at("peft.target_modules") == "[linear_qkv,linear_proj]");
+  });
+}
+
+TEST_CASE("a method or an adapter that a trainer does not have is refused") {
+  training::Layout layout;
+  layout.dp = 8;
+  Plan plan = plan_of_layout(layout, "megatron-core");
+  plan.job.sharding = training::Sharding::fsdp;
+  plan.work = Plan::Work::fine_tuning;
+  for (const char* method : {"sft", "dpo", "orpo"}) {
+    plan.method = method;
+    const bool tokens = plan.method == "sft";
+    CHECK(megatron_launch(plan).has_value() == tokens);
+    CHECK(torchtitan_launch(plan).has_value() == tokens);
+    CHECK(maxtext_launch(plan).has_value() == tokens);
+    CHECK(fsdp_launch(plan).has_value());  // around a trainer of the user's
+  }
+  plan.method = "sft";
+  CHECK(command_lines(maxtext_launch(plan).value()).find("sft.yml") != std::string::npos);
+  plan.job.adapters.emplace();
+  CHECK_FALSE(torchtitan_launch(plan));
+  CHECK_FALSE(maxtext_launch(plan));
+  CHECK_FALSE(megatron_launch(plan));  // adapters under Megatron-FSDP
+  plan.job.sharding = training::Sharding::distributed_optimizer;
+  CHECK(megatron_launch(plan));
+  plan.job.adapters->frozen_bytes = 4.127 / 8.0;
+  CHECK_FALSE(megatron_launch(plan));
+  plan.work = Plan::Work::reinforcement;
+  CHECK_FALSE(megatron_launch(plan));
+}
+
 TEST_CASE("torchtitan's degrees of 200 random layouts multiply to the GPUs") {
   for_random_layouts(true, [](const training::Layout& layout) {
     Plan plan = plan_of_layout(layout, "torchtitan");

@@ -18,7 +18,7 @@ struct Argument {
 
 /// What every node runs to start its ranks of a job. Values with "$" are expanded by the shell.
 struct Launch {
-  std::string framework;            ///< "megatron", "torchtitan", "fsdp", "maxtext"
+  std::string framework;            ///< "megatron", "torchtitan", "fsdp", "maxtext", "vllm", ...
   bool torchrun = true;             ///< started by torchrun; else one process a node
   std::string program;              ///< "pretrain_gpt.py"
   std::vector<Argument> arguments;  ///< of the program
@@ -26,20 +26,27 @@ struct Launch {
   std::vector<std::string> notes;   ///< what the user has to fill in or know
 };
 
-/// Megatron-LM and Megatron Core: `pretrain_gpt.py`, Megatron-FSDP where weights are sharded. Error
-/// FP073 for DualPipe and zero-bubble schedules, which it does not have.
+/// Megatron-LM and Megatron Core: `pretrain_gpt.py`, with `--sft` of fine-tuning, Megatron-FSDP
+/// where weights are sharded; adapters by `megatron_bridge_launch`. Errors FP073: DualPipe and
+/// zero-bubble schedules, which it does not have, and methods other than SFT.
 [[nodiscard]] Result<Launch> megatron_launch(const Plan& plan);
 
-/// torchtitan with a TOML file. Errors FP073: DualPipe, recomputation or sharding that it does not
-/// have, hybrid context parallelism.
+/// LoRA by Megatron Bridge's `run_recipe.py` with overrides. Errors FP073: as above, frozen weights
+/// below 16 bits (QLoRA), layers that the stages do not share evenly, sharded weights.
+[[nodiscard]] Result<Launch> megatron_bridge_launch(const Plan& plan);
+
+/// torchtitan with a TOML file. Errors FP073: adapters, methods other than SFT, DualPipe,
+/// recomputation or sharding that it does not have, hybrid context parallelism.
 [[nodiscard]] Result<Launch> torchtitan_launch(const Plan& plan);
 
-/// PyTorch FSDP2 by Hugging Face Accelerate's configuration file under torchrun. Errors FP073:
-/// pipeline and expert parallelism.
+/// PyTorch FSDP2 by Hugging Face Accelerate's configuration file around a program of the user's,
+/// which is told the method and the adapters (PEFT's names). Errors FP073: pipeline and expert
+/// parallelism.
 [[nodiscard]] Result<Launch> fsdp_launch(const Plan& plan);
 
 /// MaxText (JAX) on GPUs: the mesh split into what stays inside an NVLink domain (ici) and what
-/// crosses the network (dcn). Errors FP073: zero-bubble and DualPipe schedules, experts split by
+/// crosses the network (dcn); of SFT its `sft_trainer`. Errors FP073: adapters, methods other than
+/// SFT, zero-bubble and DualPipe schedules, experts split by
 /// tensor.
 [[nodiscard]] Result<Launch> maxtext_launch(const Plan& plan);
 

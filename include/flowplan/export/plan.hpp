@@ -9,6 +9,7 @@
 
 #include "flowplan/base/result.hpp"
 #include "flowplan/catalog/catalog.hpp"
+#include "flowplan/scenario/run.hpp"
 #include "flowplan/scenario/scenario.hpp"
 #include "flowplan/topology/cluster.hpp"
 #include "flowplan/training/iteration.hpp"
@@ -45,8 +46,9 @@ struct Plan {
   std::uint32_t job_nodes_per_domain = 1;  ///< of them in one NVLink domain
   std::int64_t steps = 0;                  ///< that the token budget takes; 0: no budget
   std::optional<SharedFileSystem> shared;
-  /// Of other work than pretraining `job` has nothing but the model.
+  /// Of other work than pretraining `job` has nothing but the model, until `take_update`.
   enum class Work { pretraining, serving, fine_tuning, reinforcement } work = Work::pretraining;
+  std::string method = {};  ///< of fine-tuning: "sft", "dpo", ...
 
   [[nodiscard]] std::uint32_t nodes() const { return cluster.nodes(); }
   [[nodiscard]] std::uint32_t gpus_per_node() const { return cluster.gpus_per_node(); }
@@ -64,6 +66,10 @@ struct Plan {
 [[nodiscard]] Result<Plan> plan_of(const catalog::Catalog& catalog,
                                    const scenario::Scenario& scenario,
                                    std::span<const std::string> hosts = {});
+
+/// Fine-tuning's job as its answer has it: rows of packed samples, the layout that was chosen, its
+/// steps. Other work stays as it is. Errors: FP073 as above.
+[[nodiscard]] Result<void> take_update(Plan& plan, const scenario::Answer& answer);
 
 /// A text as a DNS label: small letters, digits and single dashes, a letter first, at most 40 of
 /// them (Kubernetes appends to the names of jobs). "Llama 3 70B on 64" is "llama-3-70b-on-64".

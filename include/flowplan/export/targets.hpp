@@ -25,8 +25,9 @@ struct ExportRequest {
   std::vector<std::string> sweep_options;  ///< typed: --set and --vary
 };
 
-/// What a target takes beside the scenario. `job`: the plan, and of a serving scenario the answer.
-enum class TargetNeeds { plan, job, answer, sweep };
+/// What a target takes beside the scenario. `training`: the plan with the job that trains, which
+/// fine-tuning's answer has. `job`: the same, and of a serving scenario the answer.
+enum class TargetNeeds { plan, training, job, answer, sweep };
 
 /// One format to export to.
 struct Target {
