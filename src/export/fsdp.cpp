@@ -1,5 +1,6 @@
 // PyTorch FSDP2 as Hugging Face Accelerate configures it.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,30 @@ std::string target_modules(const training::Adapters& adapters) {
   return names;
 }
 
+Result<void> check_fsdp(const training::Job& job) {
+  const training::Layout& layout = job.layout;
+  Diagnostics faults;
+  std::string sets;
+  for (const auto& [degree, name] :
+       {std::pair{layout.pp, "pp"}, {layout.vp, "vp"}, {layout.ep, "ep"}, {layout.etp, "etp"}})
+    if (degree > 1) sets += fmt::format("--set workload.parallelism.{}=1 ", name);
+  if (!sets.empty())
+    faults.push_back(
+        error(Code::unsupported_feature,
+              fmt::format("FSDP under Accelerate has no pipeline or expert "
+                          "parallelism (pp {}, ep {}, etp {})",
+                          layout.pp, layout.ep, layout.etp),
+              sets + "(dp or tp takes their GPUs); torchtitan and megatron have both"));
+  if (shares_optimizer_only(job))
+    faults.push_back(
+        error(Code::unsupported_feature,
+              fmt::format("FSDP shards weights with the optimizer, or nothing: not `{}`",
+                          training::name(job.sharding)),
+              "--set workload.sharding=fsdp, fsdp_no_reshard or none"));
+  if (!faults.empty()) return fail(std::move(faults));
+  return {};
+}
+
 }  // namespace
 
 Result<Launch> fsdp_launch(const Plan& plan) {
@@ -27,12 +52,7 @@ Result<Launch> fsdp_launch(const Plan& plan) {
     return fail(able.error());
   const training::Job& job = plan.job;
   const training::Layout& layout = job.layout;
-  if (layout.pp > 1 || layout.ep > 1 || layout.etp > 1)
-    return fail(error(Code::unsupported_feature,
-                      fmt::format("FSDP under Accelerate has no pipeline or expert parallelism "
-                                  "(pp {}, ep {}, etp {})",
-                                  layout.pp, layout.ep, layout.etp),
-                      "torchtitan and megatron have"));
+  if (const auto able = check_fsdp(job); !able) return fail(able.error());
   const bool sharded = training::shards_weights(job.sharding);
   int replicas = sharded ? 1 : layout.dp;
   if (sharded && job.shard_group > 0)

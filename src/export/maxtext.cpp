@@ -39,15 +39,19 @@ Result<Launch> maxtext_launch(const Plan& plan) {
   if (job.schedule != training::Schedule::one_forward_one_backward)
     faults.push_back(
         error(Code::unsupported_feature,
-              fmt::format("MaxText has no pipeline schedule `{}`", training::name(job.schedule))));
+              fmt::format("MaxText has no pipeline schedule `{}`", training::name(job.schedule)),
+              "--set workload.parallelism.schedule=1f1b"));
   if (layout.etp > 1)
     faults.push_back(error(Code::unsupported_feature,
-                           "MaxText's experts are not split by tensor inside an expert", "etp: 1"));
+                           "MaxText's experts are not split by tensor inside an expert",
+                           "--set workload.parallelism.etp=1"));
   if (layout.dp % layout.ep != 0)
-    faults.push_back(error(Code::unsupported_feature,
-                           fmt::format("MaxText takes expert parallelism out of data parallelism: "
-                                       "ep {} does not divide dp {}",
-                                       layout.ep, layout.dp)));
+    faults.push_back(
+        error(Code::unsupported_feature,
+              fmt::format("MaxText takes expert parallelism out of data parallelism: "
+                          "ep {} does not divide dp {}",
+                          layout.ep, layout.dp),
+              fmt::format("--set workload.parallelism.ep={}", std::gcd(layout.ep, layout.dp))));
   if (job.adapters)
     faults.push_back(error(
         Code::unsupported_feature, "MaxText trains all weights",

@@ -288,11 +288,11 @@ Result<Launch> megatron_launch(const Plan& plan) {
     return fail(error(
         Code::unsupported_feature,
         fmt::format("Megatron-LM has no pipeline schedule `{}`", training::name(job.schedule)),
-        "1f1b, interleaved with vp > 1, is what it has"));
+        "--set workload.parallelism.schedule=1f1b, interleaved with vp > 1"));
   if (job.recompute == training::Recompute::operators)
     return fail(error(Code::unsupported_feature,
                       "Megatron-LM does not choose operators to recompute",
-                      "recompute none, selective or full; torchtitan has it"));
+                      "--set workload.recompute=selective, full or none; torchtitan has it"));
   if (job.states.master_bytes && *job.states.master_bytes != 4.0)
     return fail(error(Code::unsupported_feature, "Megatron-LM's master weights are fp32",
                       "leave out states.master"));

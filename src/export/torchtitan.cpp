@@ -26,16 +26,18 @@ Result<void> check_titan(const training::Job& job) {
     faults.push_back(error(Code::unsupported_feature, std::move(message), std::move(hint)));
   };
   if (job.schedule == training::Schedule::dual_pipe)
-    refuse("torchtitan's DualPipe is not this schedule", "1f1b or zero_bubble_1");
+    refuse("torchtitan's DualPipe is not this schedule",
+           "--set workload.parallelism.schedule=1f1b, or zb_h1");
   if (job.context_parallel != training::ContextParallel::ring &&
       job.context_parallel != training::ContextParallel::all_gather && job.layout.cp > 1)
-    refuse("torchtitan moves keys and values by ring or all-gather", "context_parallel: ring");
+    refuse("torchtitan moves keys and values by ring or all-gather",
+           "--set workload.parallelism.context_parallel=ring, or all_gather");
   if (job.layout.etp != 1 && job.layout.etp != job.layout.tp)
-    refuse("torchtitan splits experts by 1 or by tp", "etp: 1");
-  if (job.sharding == training::Sharding::distributed_optimizer ||
-      job.sharding == training::Sharding::zero2)
-    refuse("torchtitan shards weights with the optimizer, or nothing",
-           "sharding: fsdp, fsdp_no_reshard or none");
+    refuse("torchtitan splits experts by 1 or by tp", "--set workload.parallelism.etp=1");
+  if (shares_optimizer_only(job))
+    refuse(fmt::format("torchtitan shards weights with the optimizer, or nothing: not `{}`",
+                       training::name(job.sharding)),
+           "--set workload.sharding=fsdp, fsdp_no_reshard or none");
   if (job.adapters)
     refuse("torchtitan trains all weights",
            "megatron (by Megatron Bridge) and fsdp (PEFT) have LoRA; or leave out workload.lora");

@@ -49,4 +49,10 @@ namespace flowplan::exporting {
                     "--set workload.method=sft"));
 }
 
+/// ZeRO-1 and ZeRO-2 where there is something to share: trainers that shard weights have neither.
+[[nodiscard]] inline bool shares_optimizer_only(const training::Job& job) {
+  return !training::shards_weights(job.sharding) && job.sharding != training::Sharding::none &&
+         job.layout.dp * job.layout.cp > 1;
+}
+
 }  // namespace flowplan::exporting

@@ -153,7 +153,8 @@ double StepModel::Data::own_tokens(double tokens) const {
 Bytes StepModel::Data::sent_to_experts(double tokens) const {
   const double copies =
       std::min(real_of(model.experts->per_token), static_cast<double>(layout.ranks()));
-  return Bytes(own_tokens(tokens) * copies * real_of(model.expert_hidden()) * dispatch_and_combine_bytes);
+  return Bytes(own_tokens(tokens) * copies * real_of(model.expert_hidden()) *
+               dispatch_and_combine_bytes);
 }
 
 Seconds StepModel::Data::direct_exchange(double tokens) const {

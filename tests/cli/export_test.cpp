@@ -88,6 +88,38 @@ TEST_CASE("fine-tuning is started with the rows and the layout of its answer") {
   CHECK(flowplan_run({"export", "torchtitan", "scenarios/lora-llama3.1-405b-p5en.json"}).code == 3);
 }
 
+TEST_CASE("a launcher's refusal says which --set makes the scenario one that it has") {
+  const std::string mixture = R"({"name": "m", "cluster": {"instance": "p5.48xlarge", "count": 4},
+    "workload": {"kind": "pretraining", "model": "mixtral-8x7b", "seq_len": 4096,
+                 "global_batch": 64, "parallelism": {"tp": 2, "pp": 2, "ep": 4, "etp": 2}}})";
+  const std::string file =
+      (std::filesystem::temp_directory_path() / "flowplan-refused.json").string();
+  std::ofstream(file) << mixture;
+  for (const auto& [target, path] :
+       {std::pair{"torchtitan", std::string(scenario)},
+        {"fsdp", std::string(scenario)},
+        {"torchtitan", std::string("scenarios/sft-llama3-70b-p5.json")},
+        {"fsdp", std::string("scenarios/sft-llama3-70b-p5.json")},
+        {"fsdp", file},
+        {"maxtext", file}}) {
+    CAPTURE(target, path);
+    std::vector<std::string> words{"export", target, path};
+    Ran ran = flowplan_run(words);
+    REQUIRE(ran.code == 3);
+    int taken = 0;
+    for (std::size_t at = ran.err.find("--set "); at != ran.err.npos;
+         at = ran.err.find("--set ", at + 1)) {
+      const std::string rest = ran.err.substr(at + 6);
+      words.insert(words.end(), {"--set", rest.substr(0, rest.find_first_of(", \n"))});
+      ++taken;
+    }
+    CHECK(taken > 0);
+    ran = flowplan_run(words);
+    INFO(ran.err);
+    CHECK(ran.code == 0);
+  }
+}
+
 TEST_CASE("a sweep's job needs a grid and carries what was typed") {
   const Ran none = flowplan_run({"export", "slurm-array", scenario});
   CHECK(none.code == 2);
