@@ -11,7 +11,9 @@
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/export/plan.hpp"
 #include "flowplan/export/targets.hpp"
+#include "flowplan/planner/chosen.hpp"
 #include "flowplan/planner/grid.hpp"
+#include "flowplan/scenario/overrides.hpp"
 #include "flowplan/scenario/run.hpp"
 #include "flowplan/topology/hostlist.hpp"
 #include "input.hpp"
@@ -26,6 +28,7 @@ using exporting::Target;
 using exporting::WrittenFile;
 
 constexpr int most_shards = 100000;
+constexpr int lowest_rank = 1000000;
 constexpr std::size_t largest_scenario = 64u << 20;
 
 /// The targets and what each is, as a paragraph of the help.
@@ -137,6 +140,21 @@ Result<std::vector<WrittenFile>> written_sweep(const Arguments& arguments, const
   return target.write(request);
 }
 
+/// The scenario that is exported: as stated, or with the candidate of --rank of its plan.
+Result<scenario::Scenario> exported_scenario(const Arguments& arguments, const Session& session,
+                                             const catalog::Catalog& catalog) {
+  const auto rank = int_option(arguments, "rank", 1, lowest_rank);
+  if (!rank) return fail(rank.error());
+  if (!*rank) return load_scenario(arguments, session, catalog, "export");
+  const auto schema = load_schema(arguments, session, "scenario");
+  if (!schema) return fail(schema.error());
+  const auto document = scenario_from(arguments, *schema, "export");
+  if (!document) return fail(document.error());
+  const auto searched = scenario::read(catalog, *document, *schema, scenario::ReadFor::search);
+  if (!searched) return fail(scenario::at_overrides(searched.error(), arguments.values("set")));
+  return planner::with_rank(catalog, *searched, static_cast<std::size_t>(**rank));
+}
+
 bool needs_answer(exporting::TargetNeeds needs, exporting::Plan::Work work) {
   using exporting::TargetNeeds;
   using Work = exporting::Plan::Work;
@@ -164,7 +182,7 @@ Result<std::vector<WrittenFile>> written(const Arguments& arguments, const Sessi
   if (arguments.has("vary"))
     return fail(error(Code::usage, "--vary is for slurm-array and k8s-indexed-job",
                       "--set changes one value of what is exported"));
-  const auto scenario = load_scenario(arguments, session, catalog, "export");
+  const auto scenario = exported_scenario(arguments, session, catalog);
   if (!scenario) return fail(scenario.error());
   auto plan = exporting::plan_of(catalog, *scenario, *hosts);
   const auto located = [&](const Diagnostics& faults) {
@@ -221,6 +239,8 @@ Command export_command() {
         "Topology, node lines, batch script and launch script"},
        {"export kueue scenarios/pretrain-llama3-70b-p5.json -o kueue.yaml", "For Kubernetes"},
        {"export megatron scenarios/pretrain-llama3-70b-p5.json", "The flags on standard output"},
+       {"export slurm scenarios/plan-llama3-70b.json --rank 2 -o job/",
+        "The second best of a plan"},
        {"export prometheus scenarios/pretrain-llama3-70b-p5.json -o rules.yml --ratio 0.9",
         "Alerts below 90 % of the prediction"}},
       export_files};
@@ -235,6 +255,13 @@ Command export_command() {
                              0,
                              "HOSTLIST",
                              "Names of the nodes in order: p5-[1-64]. Default: node0, node1, ...",
+                             false,
+                             {}});
+  command.options.push_back({"rank",
+                             0,
+                             "N",
+                             "Search as `flowplan plan` does and write the Nth candidate, 1 the "
+                             "best, instead of what the scenario states.",
                              false,
                              {}});
   command.options.push_back(

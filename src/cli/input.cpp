@@ -40,6 +40,12 @@ std::string what_takes(FileKind kind, const std::string& path) {
   return {};
 }
 
+/// A result says what was found, not all that its scenario states of fabric, routing, storage, ...
+std::string export_of_result() {
+  return "it is a saved result, which lacks part of its scenario: export that, and of a plan "
+         "`flowplan export TARGET SCENARIO --rank N` writes the Nth candidate";
+}
+
 std::string_view noun(FileKind kind) {
   switch (kind) {
     case FileKind::flow_case:
@@ -57,7 +63,8 @@ Diagnostic wrong_kind(const std::string& path, FileKind wanted, FileKind found,
   place.file = path == "-" ? "<stdin>" : path;
   return error(Code::wrong_kind_of_file, std::move(place),
                fmt::format("`flowplan {}` takes a {}", command, noun(wanted)),
-               what_takes(found, path));
+               found == FileKind::result && command == "export" ? export_of_result()
+                                                                : what_takes(found, path));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "program.hpp"
 
@@ -118,6 +119,63 @@ TEST_CASE("a launcher's refusal says which --set makes the scenario one that it 
     INFO(ran.err);
     CHECK(ran.code == 0);
   }
+}
+
+TEST_CASE("a rank exports the candidate that the plan ranks there") {
+  // One cluster of the plan's, which takes the least to search.
+  const auto with_search = [](std::vector<std::string> words) {
+    words.insert(words.begin() + (words[0] == "plan" ? 1 : 2), "scenarios/plan-llama3-70b.json");
+    for (const char* set : {"search.instances=[\"p5.48xlarge\"]", "search.counts=[128]",
+                            "search.per_cluster=3", "search.space.cp=[1]"})
+      words.insert(words.end(), {"--set", set});
+    return flowplan_run(words);
+  };
+  const auto ranked =
+      nlohmann::json::parse(with_search({"plan", "--format", "json"}).out).at("ranked");
+  REQUIRE(ranked.size() == 3);
+  for (const std::size_t rank : {std::size_t{1}, ranked.size()}) {
+    const auto& one = ranked.at(rank - 1);
+    const auto& layout = one.at("layout");
+    const Ran ran = with_search({"export", "megatron", "--rank", std::to_string(rank)});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const auto stated = [&](const char* flag, const char* key) {
+      return std::string(flag) + " " + std::to_string(layout.at(key).get<int>()) + " \\\n";
+    };
+    CHECK(contains(ran.out, stated("--tensor-model-parallel-size", "tp")));
+    CHECK(contains(ran.out, stated("--pipeline-model-parallel-size", "pp")));
+    CHECK(contains(ran.out, stated("--context-parallel-size", "cp")));
+    CHECK(contains(ran.out, stated("--micro-batch-size", "micro_batch")));
+    CHECK(contains(ran.out, "--nnodes " + std::to_string(one.at("count").get<int>()) + " "));
+    CHECK(contains(ran.out, one.at("instance").get<std::string>()));
+    // Run as it is exported, it takes the time that the plan says.
+    const Ran measured = with_search({"export", "openmetrics", "--rank", std::to_string(rank)});
+    const std::string name = "\nflowplan_training_step_time_seconds{";
+    const std::size_t at = measured.out.find(name);
+    REQUIRE(at != measured.out.npos);
+    const double step = std::stod(measured.out.substr(measured.out.find("} ", at) + 2));
+    CHECK(step == Approx(one.at("step_time_s").get<double>()).epsilon(1e-9));
+  }
+  const Ran past = with_search({"export", "megatron", "--rank", "999"});
+  CHECK(past.code == 2);
+  CHECK(contains(past.err, "the plan ranks " + std::to_string(ranked.size())));
+  const std::string saved =
+      (std::filesystem::temp_directory_path() / "flowplan-saved-plan.json").string();
+  std::ofstream(saved) << with_search({"plan", "--format", "json"}).out;
+  const Ran result = flowplan_run({"export", "megatron", saved, "--rank", "1"});
+  CHECK(contains(result.err, "FP016"));
+  CHECK(contains(result.err, "SCENARIO --rank N"));
+}
+
+TEST_CASE("a rank exports the fleet that a serving plan ranks there") {
+  const std::string plan = "scenarios/plan-serve-llama3-70b.json";
+  const auto best = nlohmann::json::parse(flowplan_run({"plan", plan, "--format", "json"}).out)
+                        .at("ranked")
+                        .at(0);
+  const Ran ran = flowplan_run({"export", "slurm", plan, "--rank", "1"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  CHECK(contains(ran.out, "#SBATCH --nodes=" + std::to_string(best.at("count").get<int>()) + "\n"));
 }
 
 TEST_CASE("a sweep's job needs a grid and carries what was typed") {
