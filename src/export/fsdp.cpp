@@ -14,9 +14,16 @@ namespace flowplan::exporting {
 namespace {
 
 /// As models of the Transformers library call the matrices.
-std::string target_modules(const training::Adapters& adapters) {
-  std::string names = "q_proj,k_proj,v_proj,o_proj";
-  if (adapters.mlp) names += ",gate_proj,up_proj,down_proj";
+std::string peft_modules(const training::AdapterTargets& t) {
+  std::string names;
+  for (const auto& [asked, name] : {std::pair{t.fused_qkv || t.query, "q_proj"},
+                                    {t.fused_qkv || t.key, "k_proj"},
+                                    {t.fused_qkv || t.value, "v_proj"},
+                                    {t.output, "o_proj"},
+                                    {t.fused_up || t.gate, "gate_proj"},
+                                    {t.fused_up || t.up, "up_proj"},
+                                    {t.down, "down_proj"}})
+    if (asked) names += (names.empty() ? "" : ",") + std::string(name);
   return names;
 }
 
@@ -105,7 +112,7 @@ Result<Launch> fsdp_launch(const Plan& plan) {
   if (!plan.method.empty()) launch.arguments.push_back({"--method", plan.method});
   if (job.adapters) {
     launch.arguments.push_back({"--lora-r", std::to_string(job.adapters->rank)});
-    launch.arguments.push_back({"--lora-target-modules", target_modules(*job.adapters)});
+    launch.arguments.push_back({"--lora-target-modules", peft_modules(job.adapters->targets)});
     if (job.adapters->frozen_bytes < 2.0)
       launch.arguments.push_back(
           {job.adapters->frozen_bytes < 1.0 ? "--load-in-4bit" : "--load-in-8bit"});

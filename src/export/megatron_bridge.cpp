@@ -1,4 +1,7 @@
 // LoRA by Megatron Bridge: run_recipe.py with overrides of its ConfigContainer, as of 0.6.
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "flowplan/export/launch.hpp"
@@ -26,6 +29,26 @@ Result<void> check_bridge(const training::Job& job) {
            "--set workload.sharding=distributed_optimizer; fsdp writes it as it is");
   if (!faults.empty()) return fail(std::move(faults));
   return {};
+}
+
+bool fused(const training::AdapterTargets& t) {
+  return !t.query && !t.key && !t.value && !t.gate && !t.up;
+}
+
+/// As LoRA and CanonicalLoRA of Megatron Bridge call the matrices.
+std::string target_modules(const training::AdapterTargets& t) {
+  std::string names;
+  for (const auto& [asked, name] : {std::pair{t.fused_qkv, "linear_qkv"},
+                                    {t.query, "linear_q"},
+                                    {t.key, "linear_k"},
+                                    {t.value, "linear_v"},
+                                    {t.output, "linear_proj"},
+                                    {t.fused_up, "linear_fc1"},
+                                    {t.gate, "linear_fc1_gate"},
+                                    {t.up, "linear_fc1_up"},
+                                    {t.down, "linear_fc2"}})
+    if (asked) names += (names.empty() ? "" : ",") + std::string(name);
+  return names;
 }
 
 }  // namespace
@@ -60,12 +83,14 @@ Result<Launch> megatron_bridge_launch(const Plan& plan) {
   if (plan.steps > 0) set("train.train_iters", plan.steps);
   set("dataset.seq_length", job.seq_len);
   set("peft.dim", job.adapters->rank);
-  set("peft.target_modules", job.adapters->mlp ? "[linear_qkv,linear_proj,linear_fc1,linear_fc2]"
-                                               : "[linear_qkv,linear_proj]");
+  set("peft.target_modules", fmt::format("[{}]", target_modules(job.adapters->targets)));
   set("checkpoint.pretrained_checkpoint", "$CHECKPOINT");
-  launch.notes = {
-      "RECIPE: the PEFT recipe of the model in megatron.bridge.recipes; CHECKPOINT: its weights,",
-      "imported. run_recipe.py is Megatron Bridge's, in scripts/training."};
+  if (!fused(job.adapters->targets))
+    launch.notes.emplace_back("Matrices with adapters of their own are CanonicalLoRA's.");
+  launch.notes.insert(
+      launch.notes.end(),
+      {"RECIPE: the PEFT recipe of the model in megatron.bridge.recipes; CHECKPOINT: its weights,",
+       "imported. run_recipe.py is Megatron Bridge's, in scripts/training."});
   return launch;
 }
 

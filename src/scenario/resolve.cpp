@@ -92,7 +92,8 @@ class Resolver {
   /// Ranks of an NVLink domain that hold the same weights share them, as far as they divide.
   void shard_in_domain(Job& job) {
     const Layout& l = job.layout;
-    const std::int64_t in_domain = std::max<std::int64_t>(1, cluster_.gpus_per_domain() / l.tp);
+    const std::int64_t in_domain =
+        std::max<std::int64_t>(1, std::int64_t{cluster_.gpus_per_domain()} / l.tp);
     job.shard_group = static_cast<int>(std::gcd(in_domain, std::int64_t{l.cp} * l.dp));
     note(true, "shard_group", std::to_string(job.shard_group), "the ranks of an NVLink domain");
   }
