@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "flowplan/planner/candidate.hpp"
 #include "flowplan/report/format.hpp"
 #include "plan_charts.hpp"
 #include "plan_text.hpp"
@@ -346,6 +347,15 @@ std::string plan_layout(const training::Job& job) {
   return text;
 }
 
+Section candidate_section(const std::vector<std::string>& overrides) {
+  Section section{"The best one in a scenario", {}, {}, {}};
+  for (const std::string& one : overrides) {
+    const std::size_t equals = one.find('=');
+    section.facts.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+  }
+  return section;
+}
+
 void append_best(Document& document, const Document* best) {
   if (best == nullptr) return;
   for (Section section : best->sections) {
@@ -359,7 +369,11 @@ Document plan(const Plan& plan, const Document* best) {
   document.title = plan.name;
   document.lead = plan.about;
   document.sections.push_back(plan_summary(plan));
-  if (!plan.ranked.empty()) document.sections.push_back(ranking(plan));
+  if (!plan.ranked.empty()) {
+    document.sections.push_back(ranking(plan));
+    document.sections.push_back(
+        candidate_section(planner::overrides_of(plan, plan.ranked.front())));
+  }
   if (!plan.front.empty()) document.sections.push_back(front(plan));
   if (!plan.rechecked.empty()) document.sections.push_back(again(plan));
   if (plan.counts.raw > 0) document.sections.push_back(losers(plan));

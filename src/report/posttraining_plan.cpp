@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/planner/candidate.hpp"
 #include "flowplan/report/format.hpp"
 #include "json_format.hpp"
 #include "plan_text.hpp"
@@ -81,6 +82,7 @@ Document posttraining_plan(const planner::PosttrainingPlan& plan, const std::str
            one.usd_per_step ? significant(*one.usd_per_step) : "-", one.limit});
     }
     document.sections.push_back(std::move(rows));
+    document.sections.push_back(candidate_section(planner::overrides_of(plan.ranked.front())));
   }
   std::map<std::string, std::size_t> reasons;
   for (const PosttrainingCandidate& one : plan.refused)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "flowplan/planner/candidate.hpp"
 #include "flowplan/report/format.hpp"
 #include "flowplan/report/saved.hpp"
 #include "json_format.hpp"
@@ -96,6 +97,7 @@ Document serving_plan(const ServingPlan& plan, const std::string& name, const Do
     document.sections.push_back({"No fleet keeps the limits", {}, {}, {}});
   } else {
     document.sections.push_back({"Cheapest first", {}, fleets(plan.ranked), {}});
+    document.sections.push_back(candidate_section(planner::overrides_of(plan.ranked.front())));
     document.sections.push_back(
         {"Money against speed: none of these is beaten in both", {}, fleets(plan.pareto), {}});
     document.sections.back().charts = fleet_charts(plan);
