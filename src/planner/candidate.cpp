@@ -57,9 +57,11 @@ std::vector<std::string> overrides_of(const ServingCandidate& candidate) {
     all.push_back(override_of("cluster.purchase", candidate.purchase));
   all.push_back(override_of("workload.precision", inference::name(candidate.weights)));
   const inference::Layout& l = candidate.layout;
-  all.push_back(
-      override_of("workload.parallelism",
-                  {{"tp", l.tp}, {"pp", l.pp}, {"attention_dp", l.attention_dp}, {"ep", l.ep}}));
+  all.push_back(override_of("workload.parallelism", {{"tp", l.tp},
+                                                     {"pp", l.pp},
+                                                     {"attention_dp", l.attention_dp},
+                                                     {"ep", l.ep},
+                                                     {"replicas", candidate.replicas}}));
   return all;
 }
 

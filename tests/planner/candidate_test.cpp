@@ -68,6 +68,7 @@ TEST_CASE("a fleet is a scenario on its machines") {
   candidate.machines = 2;
   candidate.weights = inference::WeightFormat::fp8;
   candidate.layout.tp = 4;
+  candidate.replicas = 3;  // of the 4 that 16 GPUs hold
   candidate.purchase = "on_demand";
   const scenario::Answer answer = answer_with(
       document_of(R"({"cluster": {}, "workload": {"kind": "serving", "model": "llama3-8b",
@@ -77,7 +78,7 @@ TEST_CASE("a fleet is a scenario on its machines") {
   CHECK(answer.count == 2);
   CHECK(answer.purchase == "on_demand");
   CHECK(answer.serving->layout.tp == 4);
-  CHECK(answer.serving->replicas == 4);  // 16 GPUs
+  CHECK(answer.serving->replicas == 3);
   CHECK(answer.serving->formats.ffn == inference::WeightFormat::fp8);
 }
 
