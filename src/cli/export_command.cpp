@@ -11,7 +11,7 @@
 #include "flowplan/base/text_file.hpp"
 #include "flowplan/export/plan.hpp"
 #include "flowplan/export/targets.hpp"
-#include "flowplan/planner/chosen.hpp"
+#include "flowplan/planner/candidate.hpp"
 #include "flowplan/planner/grid.hpp"
 #include "flowplan/scenario/overrides.hpp"
 #include "flowplan/scenario/run.hpp"
@@ -152,7 +152,12 @@ Result<scenario::Scenario> exported_scenario(const Arguments& arguments, const S
   if (!document) return fail(document.error());
   const auto searched = scenario::read(catalog, *document, *schema, scenario::ReadFor::search);
   if (!searched) return fail(scenario::at_overrides(searched.error(), arguments.values("set")));
-  return planner::with_rank(catalog, *searched, static_cast<std::size_t>(**rank));
+  const auto chosen =
+      planner::overrides_of_rank(catalog, *searched, static_cast<std::size_t>(**rank));
+  if (!chosen) return fail(chosen.error());
+  const auto stated = scenario::with_overrides(*document, *schema, *chosen);
+  if (!stated) return fail(stated.error());
+  return scenario::read(catalog, *stated, *schema);
 }
 
 bool needs_answer(exporting::TargetNeeds needs, exporting::Plan::Work work) {

@@ -19,6 +19,21 @@ std::vector<std::string> machines_of(const catalog::Instance& instance, int coun
   return {override_of("cluster.instance", instance.id), override_of("cluster.count", count)};
 }
 
+Diagnostic no_such_rank(std::size_t rank, std::size_t ranked) {
+  if (ranked == 0)
+    return error(Code::usage, "the plan ranks nothing: no candidate meets the limits",
+                 "`flowplan plan` says what comes nearest");
+  return error(Code::usage, fmt::format("--rank {}: the plan ranks {}", rank, ranked),
+               "`search.top` and `search.per_cluster` rank more of a training plan");
+}
+
+template <typename Candidate>
+Result<std::vector<std::string>> ranked_overrides(const std::vector<Candidate>& ranked,
+                                                  std::size_t rank) {
+  if (rank == 0 || rank > ranked.size()) return fail(no_such_rank(rank, ranked.size()));
+  return overrides_of(ranked[rank - 1]);
+}
+
 }  // namespace
 
 std::vector<std::string> overrides_of(const Plan& plan, const PlanRow& row) {
@@ -72,6 +87,26 @@ std::vector<std::string> overrides_of(const PosttrainingCandidate& candidate) {
     all.push_back(override_of("workload.pools.rollout_gpus", candidate.rollout_gpus));
   all.push_back(override_of("workload.rollout.parallelism.tp", candidate.engine_tp));
   return all;
+}
+
+Result<std::vector<std::string>> overrides_of_rank(const catalog::Catalog& catalog,
+                                                   const scenario::Scenario& scenario,
+                                                   std::size_t rank) {
+  if (scenario.serving) {
+    const auto fleets = plan_serving(catalog, scenario, 0);
+    if (!fleets) return fail(fleets.error());
+    return ranked_overrides(fleets->ranked, rank);
+  }
+  if (scenario.posttraining) {
+    const auto splits = plan_posttraining(catalog, scenario, 0);
+    if (!splits) return fail(splits.error());
+    return ranked_overrides(splits->ranked, rank);
+  }
+  const auto found = plan(catalog, scenario);
+  if (!found) return fail(found.error());
+  if (rank == 0 || rank > found->ranked.size())
+    return fail(no_such_rank(rank, found->ranked.size()));
+  return overrides_of(*found, found->ranked[rank - 1]);
 }
 
 }  // namespace flowplan::planner

@@ -172,8 +172,7 @@ class OverlapPlay {
         overlap_.staleness > static_cast<double>(last) &&
         mean_age(last) > mean_age(warm + 1) + 0.5;  // half a version over the steps measured
     // In order nothing is older than the bound.
-    result.most_is_open =
-        !overlap_.in_order && result.most_staleness >= static_cast<double>(last);
+    result.most_is_open = !overlap_.in_order && result.most_staleness >= static_cast<double>(last);
     const std::size_t shown = std::min<std::size_t>(3, last - warm);
     timeline(last - shown, last, result);
     result.times.released_s = released_;

@@ -229,9 +229,10 @@ Json posttraining_json(const Answer& answer) {
     json["generated_tokens"] = rl.generated_tokens;
     json["mean_response_tokens"] = rl.mean_response;
     json["longest_response_tokens"] = rl.longest_response;
-    json["staleness"] = {
-        {"mean", rl.mean_staleness}, {"most", rl.most_staleness}, {"grows", rl.staleness_grows},
-        {"most_is_open", rl.most_is_open}};
+    json["staleness"] = {{"mean", rl.mean_staleness},
+                         {"most", rl.most_staleness},
+                         {"grows", rl.staleness_grows},
+                         {"most_is_open", rl.most_is_open}};
     Json pools = Json::array();
     for (const posttraining::PoolUse& pool : rl.pools)
       pools.push_back({{"pool", pool.pool}, {"gpus", pool.gpus}, {"idle_share", pool.idle_share}});

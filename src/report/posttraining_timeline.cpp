@@ -86,7 +86,8 @@ Chart pools_chart(const RlStep& rl) {
   chart.kind = Chart::Kind::spans;
   chart.title = "What each pool of GPUs does";
   chart.about =
-      "Each row is a pool. Stragglers: fewer than half of the most samples at once are left. Muted: "
+      "Each row is a pool. Stragglers: fewer than half of the most samples at once are left. "
+      "Muted: "
       "the pool waits for the other one.";
   chart.values = {"s", false, 0.0, drawn_seconds(end_of(rl.timeline))};
   chart.categories = pools_of(rl.timeline);
@@ -107,10 +108,11 @@ Chart pools_chart(const RlStep& rl) {
 }
 
 Section timeline_section(const RlStep& rl) {
-  Section section{"Timeline of the pools",
-                  {},
-                  Table{{{"pool", false}, {"does", false}, {"from, s"}, {"to, s"}, {"takes, s"}}, {}},
-                  {}};
+  Section section{
+      "Timeline of the pools",
+      {},
+      Table{{{"pool", false}, {"does", false}, {"from, s"}, {"to, s"}, {"takes, s"}}, {}},
+      {}};
   for (const Interval& one : rl.timeline)
     section.table->rows.push_back({one.pool, one.activity, significant(one.from_s),
                                    significant(one.to_s), significant(one.to_s - one.from_s)});

@@ -36,7 +36,8 @@ Diagnostic unknown_type(const catalog::Catalog& catalog, const Imported& importe
         return !node.instance_type.empty() && !catalog.instance(node.instance_type);
       });
   Diagnostic fault = catalog.instance(first->instance_type).error().front();
-  return error(Code::value_not_allowed, first->place, std::move(fault.message), std::move(fault.hint));
+  return error(Code::value_not_allowed, first->place, std::move(fault.message),
+               std::move(fault.hint));
 }
 
 /// The instance type to take from the file: the one asked for, or the only one that the catalog

@@ -13,7 +13,7 @@ scenario::Answer answer() {
   posttraining::RlStep rl;
   rl.step = Seconds(6.5);
   rl.pools = {{"trainer", 8, 3.0 / 6.5}, {"rollout", 8, 3.0 / 6.5}};
-  rl.timeline = {{"rollout", "generate", 0.0, 1.0}, {"trainer", "wait", 0.0, 3.0},
+  rl.timeline = {{"rollout", "generate", 0.0, 1.0},   {"trainer", "wait", 0.0, 3.0},
                  {"rollout", "stragglers", 1.0, 3.0}, {"rollout", "wait", 3.0, 6.0},
                  {"trainer", "train", 3.0, 6.0},      {"rollout", "sync", 6.0, 6.5},
                  {"trainer", "sync", 6.0, 6.5}};
@@ -67,7 +67,8 @@ TEST_CASE("every phase of a timeline is in its drawing") {
   auto& timeline = a.posttraining->rl->timeline;
   timeline.clear();
   double at = 0.0;
-  for (const char* activity : {"swap", "generate", "stragglers", "score", "train", "sync", "wait"}) {
+  for (const char* activity :
+       {"swap", "generate", "stragglers", "score", "train", "sync", "wait"}) {
     timeline.push_back({"all", activity, at, at + 1.0});
     at += 1.0;
   }
