@@ -88,7 +88,7 @@ std::vector<Option> cluster_options() {
            "NAME",
            "Of that file; found from its content by default.",
            false,
-           {"ec2", "slurm", "slurm-yaml", "kubernetes", "nccl", "nvidia-smi"}},
+           {"ec2", "slurm", "slurm-yaml", "kubernetes", "volcano", "nccl", "nvidia-smi"}},
           {"nodes-per-leaf", 0, "N", "Nodes under one leaf.", false, {}},
           {"leaves-per-pod", 0, "N", "Leaves under one spine.", false, {}},
           {"radix",

@@ -26,25 +26,30 @@ Json hyper_node(const std::string& name, int tier, const char* type,
   return node;
 }
 
+/// What the nodes of the nearest tier are, for who reads the HyperNodes back.
+Json nearest_tier(const Plan& plan, const SwitchGroup& group) {
+  Json node = hyper_node(group.name, 1, "Node", names_of_nodes(plan, group.member));
+  node["metadata"]["labels"][instance_type_label] = plan.node_type->id;
+  if (plan.domains_span_nodes()) node["metadata"]["labels"][ultraserver_label] = group.name;
+  return node;
+}
+
 /// Domains below their leaves where they span nodes, leaves below pods; returns the top tier.
 int add_hyper_nodes(const Plan& plan, std::vector<Json>& documents) {
   const SwitchLayers layers = switch_layers(plan);
   int tier = 1;
-  for (const SwitchGroup& domain : layers.domain)
-    documents.push_back(hyper_node(domain.name, tier, "Node", names_of_nodes(plan, domain.member)));
-  if (!layers.domain.empty()) ++tier;
-  for (const SwitchGroup& leaf : layers.leaf) {
-    std::vector<std::string> members;
-    if (layers.domain.empty()) {
-      members = names_of_nodes(plan, leaf.member);
-    } else {
+  for (const SwitchGroup& nearest : layers.domain.empty() ? layers.leaf : layers.domain)
+    documents.push_back(nearest_tier(plan, nearest));
+  if (!layers.domain.empty()) {
+    ++tier;
+    for (const SwitchGroup& leaf : layers.leaf) {
+      std::vector<std::string> members;
       for (const SwitchGroup& domain : layers.domain)
         if (layers.leaf_of(domain.member.front()) ==
             static_cast<std::uint32_t>(&leaf - layers.leaf.data()))
           members.push_back(domain.name);
+      documents.push_back(hyper_node(leaf.name, tier, "HyperNode", members));
     }
-    documents.push_back(
-        hyper_node(leaf.name, tier, layers.domain.empty() ? "Node" : "HyperNode", members));
   }
   if (layers.pod.empty()) return tier;
   ++tier;

@@ -11,8 +11,8 @@
 namespace flowplan::topology {
 namespace {
 
-constexpr std::array<std::string_view, 6> format_names{"ec2",        "slurm", "slurm-yaml",
-                                                       "kubernetes", "nccl",  "nvidia-smi"};
+constexpr std::array<std::string_view, 7> format_names{
+    "ec2", "slurm", "slurm-yaml", "kubernetes", "volcano", "nccl", "nvidia-smi"};
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
@@ -56,6 +56,8 @@ std::optional<ImportFormat> recognise(std::string_view text) {
   if (has_key(text, "SwitchName=") || has_key(text, "BlockName=")) return ImportFormat::slurm_conf;
   if (has(text, "GPU0") && has(text, "CPU Affinity")) return ImportFormat::nvidia_smi;
   if (first == '{' && has(text, "\"Instances\"")) return ImportFormat::ec2;
+  if (has(text, "kind") && has(text, "HyperNode") && has(text, "members"))
+    return ImportFormat::volcano;
   if (has(text, "kind") && has(text, "Node") && has(text, "metadata"))
     return ImportFormat::kubernetes;
   if (has(text, "topology:") && (has(text, "tree:") || has(text, "block:") || has(text, "flat:") ||
@@ -72,8 +74,9 @@ Result<Imported> read_topology(std::string text, const std::string& file,
                                : "this is no topology file that is known";
     return fail(error(Code::wrong_kind_of_file, in_file(file), found,
                       "of clusters: EC2 DescribeInstanceTopology, Slurm's topology.conf and "
-                      "topology.yaml, kubectl get nodes -o yaml|json; of the inside of a node, "
-                      "which `flowplan topology` compares: NCCL's topology XML, `nvidia-smi topo "
+                      "topology.yaml, kubectl get nodes -o yaml|json, Volcano's HyperNodes; of the "
+                      "inside of a node, which `flowplan topology` compares: NCCL's topology XML, "
+                      "`nvidia-smi topo "
                       "-m`"));
   }
   switch (*format) {
@@ -83,6 +86,8 @@ Result<Imported> read_topology(std::string text, const std::string& file,
       return read_slurm_conf(text, file);
     case ImportFormat::slurm_yaml:
       return read_slurm_yaml(text, file);
+    case ImportFormat::volcano:
+      return read_volcano(text, file);
     default:
       return read_kubernetes(text, file);
   }

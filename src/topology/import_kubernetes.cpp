@@ -10,8 +10,6 @@ namespace flowplan::topology {
 namespace {
 
 constexpr int most_layers = 8;
-constexpr const char* type_label = "node.kubernetes.io/instance-type";
-constexpr const char* ultraserver_label = "topology.k8s.aws/ultraserver-id";
 constexpr const char* clique_label = "nvidia.com/gpu.clique";
 constexpr const char* health_label = "sagemaker.amazonaws.com/node-health-status";
 
@@ -88,7 +86,7 @@ class KubernetesReader : YamlReader {
   }
 
   void read_labels(const YAML::Node& labels, const std::string& pointer, ImportedNode& node) {
-    node.instance_type = scalar(labels, pointer, type_label);
+    node.instance_type = scalar(labels, pointer, instance_type_label);
     node.domain = scalar(labels, pointer, ultraserver_label);
     if (node.domain.empty()) node.domain = scalar(labels, pointer, clique_label);
     const std::string health = scalar(labels, pointer, health_label);

@@ -188,6 +188,36 @@ TEST_CASE("Volcano's HyperNodes are the switches, every node below one of tier 1
   }
 }
 
+TEST_CASE("HyperNodes are read back as the cluster that they were written from") {
+  for (const auto& [scenario, instance] :
+       {std::pair{three_pods(), "p5.48xlarge"}, {two_ultraservers(), "p6e-gb200.36xlarge"}}) {
+    const Plan plan = plan_from(scenario);
+    const std::string text = volcano_manifests(plan).value();
+    const auto imported = topology::read_topology(text, "volcano.yaml");
+    if (!imported) FAIL(render(imported.error()));
+    CHECK(imported->format == topology::ImportFormat::volcano);
+    REQUIRE(imported->nodes.size() == plan.nodes());
+    CHECK(imported->nodes.front().instance_type == instance);
+    // The cluster that is built of it is the one that wrote it, the names too.
+    const auto spec =
+        topology::wire(shipped_catalog(), *imported, plan.cluster.spec().instance->id);
+    if (!spec) FAIL(render(spec.error()));
+    Plan again = plan;
+    again.cluster = topology::Cluster::build(shipped_catalog(), *spec).value();
+    CHECK(again.nodes() == plan.nodes());
+    CHECK(again.nodes_per_domain() == plan.nodes_per_domain());
+    const std::string second = volcano_manifests(again).value();
+    CHECK(second == text);
+  }
+  const auto three =
+      topology::read_topology(volcano_manifests(plan_from(three_pods())).value(), "v");
+  CHECK(three.value().nodes[9].switches == std::vector<std::string>{"core", "pod1", "leaf2"});
+  const auto two =
+      topology::read_topology(volcano_manifests(plan_from(two_ultraservers())).value(), "v");
+  CHECK(two.value().nodes[17].domain == "nvlink0");
+  CHECK(two.value().nodes[18].domain == "nvlink1");
+}
+
 TEST_CASE("a sweep's shards learn which they are from the scheduler") {
   const ShardedSweep sweep{"scenario.json", "a-sweep", 4, {"--vary", "name=it's"}};
   const std::string script = slurm_array(sweep);

@@ -11,7 +11,7 @@
 namespace flowplan::topology {
 
 /// Who wrote a topology file. The last two describe the inside of a node (node_picture.hpp).
-enum class ImportFormat { ec2, slurm_conf, slurm_yaml, kubernetes, nccl_xml, nvidia_smi };
+enum class ImportFormat { ec2, slurm_conf, slurm_yaml, kubernetes, volcano, nccl_xml, nvidia_smi };
 [[nodiscard]] std::string_view name(ImportFormat format);  ///< "ec2", "slurm", "nccl", ...
 [[nodiscard]] std::optional<ImportFormat> find_import_format(std::string_view name);
 /// By its content alone; nothing where it looks like none of them.
@@ -39,13 +39,15 @@ struct Imported {
 /// Reads one of:
 /// - EC2 DescribeInstanceTopology (JSON), 3 or 4 network layers, CapacityBlockId of UltraServers;
 /// - Slurm topology.conf and topology.yaml, tree and block;
-/// - Kubernetes nodes, `kubectl get nodes -o yaml` or `json`, by their topology.k8s.aws labels.
+/// - Kubernetes nodes, `kubectl get nodes -o yaml` or `json`, by their topology.k8s.aws labels;
+/// - Volcano's HyperNodes, whose members are named (exactMatch); a HyperNode with the label of an
+///   UltraServer is one, and that of an instance type is of its nodes.
 ///
 /// `file` is what diagnostics show. Errors, all of a file at once and with their lines: FP060 for
 /// what contradicts itself (a node twice, a switch below two others or below itself, a hostlist
 /// that is none) or is malformed, FP016 for a file that is none of these, FP020 unknown and FP021
-/// missing keys, FP022 and FP023 for values, FP073 for Slurm's ring, torus and flat topologies,
-/// those of JsonDocument.
+/// missing keys, FP022 and FP023 for values, FP073 for Slurm's ring, torus and flat topologies and
+/// HyperNodes by pattern, those of JsonDocument.
 [[nodiscard]] Result<Imported> read_topology(std::string text, const std::string& file,
                                              std::optional<ImportFormat> format = {});
 
