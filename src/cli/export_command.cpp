@@ -282,8 +282,7 @@ Command export_command() {
   command.options.push_back({"vary",
                              0,
                              "PATH=VALUES",
-                             "Of a sweep's job: an axis of its grid, as `flowplan sweep --vary`. "
-                             "Repeatable.",
+                             "Of a sweep's job: an axis of its grid, as `flowplan sweep --vary`.",
                              true,
                              {}});
   command.options.push_back(set_option());

@@ -52,8 +52,7 @@ Command validate_command() {
         0,
         "FILE",
         "Also score the errors of rows by figures that were fitted without them: a CSV file with "
-        "`id` and `left_out_error_percent`. X-left-out.csv beside X.csv is taken unasked. "
-        "Repeatable.",
+        "`id` and `left_out_error_percent`. X-left-out.csv beside X.csv is taken unasked.",
         true,
         {}},
        format_option(),

@@ -99,33 +99,35 @@ std::string rate_text(double tokens) {
   return significant(tokens) + " tokens/s";
 }
 
+void add_failures(const Answer& answer, std::vector<Highlight>& all) {
+  if (!answer.operations) return;
+  const scenario::OperationsAnswer& run = *answer.operations;
+  all.push_back({"goodput", percent(run.goodput.ettr()),
+                 fmt::format("{} to {} over the band of failure rates", percent(run.at_high.ettr()),
+                             percent(run.at_low.ettr())),
+                 Highlight::Range{run.at_high.ettr(), run.goodput.ettr(), run.at_low.ettr()}});
+  if (run.wall) {
+    Highlight wall{"time with failures", duration(*run.wall), {}};
+    if (run.days) {
+      constexpr double day = operations::seconds_per_day;
+      wall.note = fmt::format("{} to {} in 90 % of simulated runs",
+                              seconds_text(run.days->p5 * day), seconds_text(run.days->p95 * day));
+      wall.range = Highlight::Range{run.days->p5 * day, run.wall->value(), run.days->p95 * day};
+    }
+    all.push_back(std::move(wall));
+  }
+  for (const operations::RunCost& cost : run.costs)
+    if (cost.purchase == answer.purchase && !cost.refused)
+      all.push_back({"money with failures", money_text(cost.total.value()),
+                     fmt::format("{}, {} per 10^12 tokens", plain_words(cost.purchase),
+                                 money_text(cost.per_trillion_tokens.value()))});
+}
+
 void add_training(const Answer& answer, std::vector<Highlight>& all) {
   const training::Iteration& iteration = answer.iteration;
   const Band& band = answer.estimate.band;
   add_budget(answer, answer.budget ? short_count(answer.budget->tokens) + " tokens" : "", all);
-  if (answer.operations) {
-    const scenario::OperationsAnswer& run = *answer.operations;
-    all.push_back({"goodput", percent(run.goodput.ettr()),
-                   fmt::format("{} to {} over the band of failure rates",
-                               percent(run.at_high.ettr()), percent(run.at_low.ettr())),
-                   Highlight::Range{run.at_high.ettr(), run.goodput.ettr(), run.at_low.ettr()}});
-    if (run.wall) {
-      Highlight wall{"time with failures", duration(*run.wall), {}};
-      if (run.days) {
-        constexpr double day = operations::seconds_per_day;
-        wall.note =
-            fmt::format("{} to {} in 90 % of simulated runs", seconds_text(run.days->p5 * day),
-                        seconds_text(run.days->p95 * day));
-        wall.range = Highlight::Range{run.days->p5 * day, run.wall->value(), run.days->p95 * day};
-      }
-      all.push_back(std::move(wall));
-    }
-    for (const operations::RunCost& cost : run.costs)
-      if (cost.purchase == answer.purchase && !cost.refused)
-        all.push_back({"money with failures", money_text(cost.total.value()),
-                       fmt::format("{}, {} per 10^12 tokens", plain_words(cost.purchase),
-                                   money_text(cost.per_trillion_tokens.value()))});
-  }
+  add_failures(answer, all);
   all.push_back(banded("speed", iteration.tokens_per_second, of_speeds(band), rate_text));
   all.push_back(banded("step", iteration.step.value(), band, seconds_text));
   all.push_back({"model FLOPs utilisation", percent(iteration.mfu),
@@ -145,6 +147,7 @@ void add_posttraining(const Answer& answer, std::vector<Highlight>& all) {
   const Band& band = answer.estimate.band;
   const double step = post.step().value();
   add_budget(answer, answer.budget ? grouped(answer.budget->steps) + " steps" : "", all);
+  add_failures(answer, all);
   all.push_back(banded("speed", post.tokens() / step, of_speeds(band), rate_text,
                        significant(post.samples() / step) + " samples/s"));
   all.push_back(banded("step", step, band, seconds_text));

@@ -106,9 +106,10 @@ Section time_section(const OperationsAnswer& run) {
                   Table{{{"part", false}, {"days"}, {"share"}, {"", false}, {"how", false}}, {}},
                   {}};
   add_times(run.time, 0, run.time.time(), *section.table);
-  section.remarks.emplace_back(
-      "ETTR (goodput) is the kept part; uptime adds stalls and what is computed again; effective "
-      "MFU is MFU times ETTR.");
+  std::string terms =
+      "ETTR (goodput) is the kept part; uptime adds stalls and what is computed again";
+  if (run.effective_mfu) terms += "; effective MFU is MFU times ETTR";
+  section.remarks.push_back(terms + ".");
   return section;
 }
 
@@ -172,9 +173,10 @@ Facts operations_facts(const scenario::Answer& answer, const OperationsAnswer& r
           ? fmt::format(" ({} to {} over the band of failure rates)", percent(run.at_high.ettr()),
                         percent(run.at_low.ettr()))
           : "";
-  facts.emplace_back(
-      "goodput", fmt::format("ETTR {}{}, uptime {}, effective MFU {}", percent(run.goodput.ettr()),
-                             band, percent(run.goodput.uptime()), percent(run.effective_mfu)));
+  std::string goodput = fmt::format("ETTR {}{}, uptime {}", percent(run.goodput.ettr()), band,
+                                    percent(run.goodput.uptime()));
+  if (run.effective_mfu) goodput += fmt::format(", effective MFU {}", percent(*run.effective_mfu));
+  facts.emplace_back("goodput", std::move(goodput));
   if (run.wall) {
     std::string text = fmt::format("{} expected", duration(*run.wall));
     if (run.days) {

@@ -131,10 +131,10 @@ Json operations_json(const OperationsAnswer& run) {
   Json json{{"expected", goodput_json(run.goodput)},
             {"at_low_failure_rate", goodput_json(run.at_low)},
             {"at_high_failure_rate", goodput_json(run.at_high)},
-            {"small_loss_ettr", run.small_loss ? Json(*run.small_loss) : Json(nullptr)},
-            {"effective_mfu", run.effective_mfu},
-            {"effective_tokens_per_second", run.effective_tokens_per_second},
-            {"straggler_factor", run.straggler_factor}};
+            {"small_loss_ettr", run.small_loss ? Json(*run.small_loss) : Json(nullptr)}};
+  if (run.effective_mfu) json["effective_mfu"] = *run.effective_mfu;
+  json["effective_tokens_per_second"] = run.effective_tokens_per_second;
+  json["straggler_factor"] = run.straggler_factor;
   if (run.wall) json["wall_s"] = run.wall->value();
   json["failures"] = failures_json(run);
   json["recovery"] = restart_json(run);

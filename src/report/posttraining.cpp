@@ -9,6 +9,7 @@
 
 #include "flowplan/model/precision.hpp"
 #include "flowplan/report/format.hpp"
+#include "operations.hpp"
 #include "posttraining_timeline.hpp"
 
 namespace flowplan::report {
@@ -146,6 +147,10 @@ Section posttraining_summary(const Answer& answer) {
   if (const double* cost = answer.estimate.value("posttraining.cost_usd"))
     facts.emplace_back("money",
                        fmt::format("{} USD ({}, list price)", significant(*cost), answer.purchase));
+  if (answer.operations) {
+    for (auto& fact : operations_facts(answer, *answer.operations))
+      facts.push_back(std::move(fact));
+  }
   facts.emplace_back(
       "ranges", band.regime.empty()
                     ? "none: no run like this one was measured"

@@ -66,7 +66,7 @@ void add_operations_metrics(const OperationsAnswer& run, const operations::RunCo
     e.add("operations.days_p95", run.days->p95);
   }
   e.add("operations.checkpoint_interval", run.model.interval.value());
-  e.add("operations.effective_mfu", run.effective_mfu);
+  if (run.effective_mfu) e.add("operations.effective_mfu", *run.effective_mfu);
   if (run.energy) e.add("operations.energy_kwh", run.energy->site_kwh);
   e.add("operations.ettr", run.goodput.ettr());
   if (run.simulated_runs > 0) {

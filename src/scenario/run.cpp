@@ -224,7 +224,7 @@ Result<Answer> run(const catalog::Catalog& catalog, const Scenario& scenario,
   if (answer.storage) add_storage_metrics(answer, estimate);
   add_budget_metrics(answer, estimate);
   if (scenario.operations && answer.feasible()) {
-    Diagnostics faults = add_operations(catalog, scenario, saves, answer);
+    Diagnostics faults = add_operations(catalog, scenario, interrupted_work(answer), saves, answer);
     if (!faults.empty()) return fail(std::move(faults));
   }
   add_trace(catalog, scenario, program_version, answer);

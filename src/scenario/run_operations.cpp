@@ -33,11 +33,13 @@ constexpr double given_up_after = 10.0;  // times the expected length
 /// Works out `operations` for one answer, step by step.
 class OperationsRun {
  public:
-  OperationsRun(const catalog::Catalog& catalog, const Scenario& scenario, Answer& answer)
+  OperationsRun(const catalog::Catalog& catalog, const Scenario& scenario,
+                const InterruptedWork& work, Answer& answer)
       : catalog_(catalog),
         stated_(*scenario.operations),
         document_(scenario.document),
         instance_(*scenario.cluster.instance),
+        work_(work),
         answer_(answer) {
     if (scenario.storage && scenario.storage->checkpoint)
       section_of_saves_ = &*scenario.storage->checkpoint;
@@ -79,8 +81,8 @@ class OperationsRun {
   }
 
   void count_nodes() {
-    out_.nodes = std::ceil(answer_.job.gpus / gpus_per_node());
-    out_.idle = static_cast<int>((answer_.gpus - answer_.job.gpus) / gpus_per_node());
+    out_.nodes = std::ceil(work_.gpus / gpus_per_node());
+    out_.idle = static_cast<int>((answer_.gpus - work_.gpus) / gpus_per_node());
   }
 
   bool find_failures() {
@@ -92,7 +94,7 @@ class OperationsRun {
     band_ = facts->of(catalog_.gpu_of(instance_).generation).of_node(gpus_per_node());
     f.per_node_day = rate_of(s, *facts);
     f.job_per_hour = s.job_per_hour.value_or(
-        answer_.job.gpus < facts->job_below_accelerators ? facts->job_per_hour : 0.0);
+        work_.gpus < facts->job_below_accelerators ? facts->job_per_hour : 0.0);
     f.lemon_share = s.lemon_share;
     if (s.lemon_share > 0.0)
       f.lemon_multiplier = s.lemon_multiplier.value_or(facts->lemon_multiplier);
@@ -217,13 +219,13 @@ class OperationsRun {
     }
     const model::StateFormat format = training::saved_states(answer_.job);
     const double each = storage::checkpoint_bytes_per_parameter(format);
-    out_.checkpoint_bytes = Bytes(each * answer_.parameters);
+    out_.checkpoint_bytes = Bytes(each * work_.parameters);
     defaulted("checkpoint.bytes", fmt::format("{:.4g} TB", out_.checkpoint_bytes.value() / 1e12),
               fmt::format("{:g} bytes a parameter: weights, master copy, moments", each));
     return true;
   }
 
-  [[nodiscard]] Seconds step() const { return answer_.iteration.step * out_.straggler_factor; }
+  [[nodiscard]] Seconds step() const { return work_.step * out_.straggler_factor; }
 
   bool choose_interval() {
     out_.straggler_factor = operations::straggler_factor(stated_.straggler_share,
@@ -300,9 +302,9 @@ class OperationsRun {
       out_.small_loss =
           operations::small_loss_ettr(run_.interval, run_.stall, out_.restart_time, *run_.mttf);
     const double ettr = out_.goodput.ettr();
-    out_.effective_mfu = answer_.iteration.mfu * ettr / out_.straggler_factor;
-    out_.effective_tokens_per_second =
-        answer_.iteration.tokens_per_second * ettr / out_.straggler_factor;
+    const double kept = ettr / out_.straggler_factor;
+    if (work_.mfu) out_.effective_mfu = *work_.mfu * kept;
+    out_.effective_tokens_per_second = work_.tokens_per_second * kept;
     if (answer_.budget && ettr > 0.0)
       out_.wall = answer_.budget->time * out_.straggler_factor / ettr;
     out_.time = wall_time_apart(out_, out_.wall.value_or(days(1.0)));
@@ -429,6 +431,7 @@ class OperationsRun {
   const OperationsSection& stated_;
   const JsonDocument& document_;
   const catalog::Instance& instance_;
+  const InterruptedWork& work_;
   Answer& answer_;
   const SavesSection* section_of_saves_ = nullptr;
 
@@ -441,9 +444,16 @@ class OperationsRun {
 
 }  // namespace
 
+InterruptedWork interrupted_work(const Answer& answer) {
+  const training::Iteration& iteration = answer.iteration;
+  return {static_cast<double>(answer.job.gpus), iteration.step, iteration.tokens_per_second,
+          iteration.mfu, answer.parameters};
+}
+
 Diagnostics add_operations(const catalog::Catalog& catalog, const Scenario& scenario,
-                           const std::optional<KnownCheckpoint>& known, Answer& answer) {
-  return OperationsRun(catalog, scenario, answer).run(known);
+                           const InterruptedWork& work, const std::optional<KnownCheckpoint>& known,
+                           Answer& answer) {
+  return OperationsRun(catalog, scenario, work, answer).run(known);
 }
 
 }  // namespace flowplan::scenario

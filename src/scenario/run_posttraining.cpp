@@ -13,6 +13,7 @@
 #include "flowplan/topology/tier_name.hpp"
 #include "places.hpp"
 #include "posttraining_links.hpp"
+#include "run_operations.hpp"
 #include "trace.hpp"
 
 namespace flowplan::scenario {
@@ -355,6 +356,21 @@ void add_posttraining_money(const catalog::Catalog& catalog, const Scenario& sce
   if (chosen->total) answer.estimate.add("posttraining.cost_usd", chosen->total->value());
 }
 
+/// A failure in any pool stops the step: every GPU of the cluster takes part.
+InterruptedWork interrupted_steps(const Answer& answer) {
+  const PosttrainingAnswer& post = *answer.posttraining;
+  InterruptedWork work;
+  work.gpus = answer.gpus;
+  work.step = post.step();
+  work.tokens_per_second = post.tokens() / work.step.value();
+  work.parameters = answer.parameters;
+  const bool critic = !post.tuning && post.job.algorithm == posttraining::Algorithm::ppo;
+  if (critic)
+    work.parameters +=
+        model::count_parameters((post.job.critic ? *post.job.critic : answer.job).model).total;
+  return work;
+}
+
 }  // namespace
 
 Result<Answer> run_posttraining(const catalog::Catalog& catalog, const Scenario& scenario,
@@ -379,6 +395,11 @@ Result<Answer> run_posttraining(const catalog::Catalog& catalog, const Scenario&
   if (answer.feasible()) {
     add_posttraining_money(catalog, scenario, answer);
     answer.links = posttraining_links(answer);
+    if (scenario.operations) {
+      Diagnostics faults =
+          add_operations(catalog, scenario, interrupted_steps(answer), std::nullopt, answer);
+      if (!faults.empty()) return fail(std::move(faults));
+    }
   }
   const std::vector<std::string> profiles = answer.estimate.provenance.profiles;
   add_trace(catalog, scenario, program_version, answer);

@@ -62,7 +62,6 @@ class Reader {
       // Weights may go through its storage; nothing else of it is used.
       if (result.posttraining->sync != posttraining::SyncPath::storage)
         only_of_pretraining({"storage"});
-      only_of_pretraining({"operations"});
     }
     if (const auto checks = root.find("checks"); checks != root.end()) {
       for (std::size_t i = 0; i < checks->size(); ++i) {

@@ -160,7 +160,7 @@ TEST_CASE("the answer holds what the closed forms say for its model") {
   CHECK(run.restart_time.value() == Approx(500));
   CHECK(run.goodput.ettr() == Approx(operations::expected_goodput(run.model).ettr()));
   CHECK(run.wall->value() == Approx(answer.budget->time.value() / run.goodput.ettr()));
-  CHECK(run.effective_mfu == Approx(answer.iteration.mfu * run.goodput.ettr()));
+  CHECK(run.effective_mfu.value() == Approx(answer.iteration.mfu * run.goodput.ettr()));
   CHECK(run.time.time().value() == Approx(run.wall->value()).epsilon(1e-9));
   CHECK(run.at_high.ettr() < run.goodput.ettr());
   CHECK(run.goodput.ettr() < run.at_low.ettr());
@@ -289,7 +289,7 @@ TEST_CASE("stragglers slow every step, not the ETTR's definition") {
       R"({"checkpoint": {"save_time": "20s", "restore_time": "60s"},
           "stragglers": {"share": 1.0, "slowdown": 1.25}})"));
   CHECK(slow.operations->straggler_factor == Approx(1.25));
-  CHECK(slow.operations->effective_mfu ==
+  CHECK(slow.operations->effective_mfu.value() ==
         Approx(slow.iteration.mfu * slow.operations->goodput.ettr() / 1.25));
   CHECK(slow.operations->goodput.ettr() ==
         Approx(plainly.operations->goodput.ettr()).epsilon(0.01));

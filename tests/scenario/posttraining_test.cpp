@@ -52,6 +52,50 @@ TEST_CASE("fine-tuning is an update on rows of samples") {
   CHECK(answer.estimate.time.time().value() == Approx(metric(answer, "posttraining.step_time")));
 }
 
+TEST_CASE("failures interrupt the steps of every pool") {
+  const char* const often = R"(, "operations": {"failures": {"job_mtbf": "2h"}, "spares": 1,
+      "checkpoint": {"save_time": "20s", "restore_time": "60s"}})";
+  const auto with = [&](const std::string& workload) {
+    auto answer = run(real_catalog(), must_read(text_of(workload, 2, often)), "test");
+    if (!answer) FAIL(render(answer.error()));
+    return std::move(*answer);
+  };
+  for (const char* pools : {"", R"(, "pools": {"kind": "asynchronous", "rollout_gpus": 8})"}) {
+    const Answer answer = with(grpo + pools);
+    REQUIRE(answer.operations);
+    const OperationsAnswer& run = *answer.operations;
+    CHECK(run.nodes == 2.0);  // those that generate too
+    CHECK(run.idle == 0);
+    const double ettr = run.goodput.ettr();
+    CHECK(ettr > 0.5);
+    CHECK(ettr < 1.0);
+    CHECK(run.wall->value() * ettr == Approx(10.0 * metric(answer, "posttraining.step_time")));
+    CHECK(run.effective_tokens_per_second ==
+          Approx(ettr * metric(answer, "posttraining.tokens_per_second")));
+    CHECK(answer.estimate.value("operations.effective_mfu") == nullptr);
+    CHECK(metric(answer, "operations.cost_usd") > metric(answer, "posttraining.cost_usd"));
+  }
+}
+
+TEST_CASE("a checkpoint of PPO holds the critic as well") {
+  const char* const saves = R"(, "operations": {"checkpoint": {"write_bandwidth": "10GB/s"}})";
+  const auto bytes_of = [&](const std::string& workload) {
+    auto answer = run(real_catalog(), must_read(text_of(workload, 2, saves)), "test");
+    if (!answer) FAIL(render(answer.error()));
+    return answer->operations->checkpoint_bytes.value();
+  };
+  const std::string rest = R"("prompt_tokens": 100, "response_tokens": 400, "pack_tokens": 4096,
+      "parallelism": {"tp": 1, "pp": 1}, "rollout": {"prompts": 64, "parallelism": {"tp": 1}})";
+  const double one = bytes_of(small + R"("method": "rloo", )" + rest);
+  const double two = bytes_of(small + R"("method": "ppo", )" + rest);
+  const double mixed =
+      bytes_of(small + R"("method": "ppo", "update": {"critic": "mpt-3b"}, )" + rest);
+  CHECK(one == Approx(7615616512.0 * 14.0));  // bf16 weights; fp32 master copy and two moments
+  CHECK(two == Approx(2.0 * one));
+  CHECK(mixed > one);
+  CHECK(mixed < two);
+}
+
 TEST_CASE("a step with rollouts says who waits and what limits") {
   const Answer together = answer_of(grpo);
   REQUIRE(together.feasible());

@@ -95,7 +95,7 @@ struct OperationsAnswer {
   operations::Goodput goodput;               ///< expected, in closed form
   operations::Goodput at_low, at_high;       ///< at the low and high failure rate of the band
   double straggler_factor = 1.0;             ///< a step takes so many times as long
-  double effective_mfu = 0.0;                ///< MFU x ETTR / stragglers
+  std::optional<double> effective_mfu;       ///< MFU x ETTR / stragglers, where steps have one
   double effective_tokens_per_second = 0.0;  ///< over wall time
 
   int simulated_runs = 0;
