@@ -137,6 +137,25 @@ TEST_CASE("results follow their schema, for what fits and what does not") {
   }
 }
 
+TEST_CASE("post-training says what failures make of it, and follows its schema") {
+  using namespace flowplan;
+  const auto schema = JsonDocument::read("catalogs/schema/result-posttraining.schema.json");
+  REQUIRE(schema);
+  const std::string set = R"(operations={"checkpoint":{"write_bandwidth":"20GB/s"}})";
+  const std::string file = "scenarios/sft-llama3-70b-p5.json";
+  const auto result = JsonDocument::parse(
+      flowplan_run({"run", file, "--set", set, "--format", "json"}).out, "result");
+  REQUIRE(result);
+  const Diagnostics faults = validate(*result, *schema);
+  INFO(render(faults));
+  CHECK(faults.empty());
+  CHECK(result->root().contains("operations"));
+  const std::string shown = flowplan_run({"run", file, "--set", set}).out;
+  CHECK(contains(shown, "ETTR"));
+  CHECK(contains(shown, "Failures and goodput"));
+  CHECK_FALSE(contains(shown, "effective MFU"));
+}
+
 TEST_CASE("the same input gives the same bytes") {
   const std::vector<std::string> args{"run", p5_scenario, "--format", "json"};
   CHECK(flowplan_run(args).out == flowplan_run(args).out);
