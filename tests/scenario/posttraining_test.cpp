@@ -189,8 +189,10 @@ TEST_CASE("keys that say nothing for the method are refused") {
           .code == Code::value_out_of_range);
   CHECK(faults_of(text_of(R"("model": "qwen2.5-7b", "seq_len": 8)")).front().code ==
         Code::unknown_key);
-  CHECK(faults_of(text_of(R"("model": "qwen2.5-7b")", 2, R"(, "operations": {})")).front().code ==
-        Code::unsupported_feature);
+  CHECK(faults_of(text_of(R"("model": "qwen2.5-7b")", 2,
+                          R"(, "storage": {"checkpoint": {"store": {"service": "s3"}}})"))
+            .front()
+            .code == Code::unsupported_feature);
 }
 
 TEST_CASE("each pool needs GPUs") {
